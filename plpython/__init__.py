@@ -1,0 +1,1 @@
+"""What runs inside the database: chunkers and token counts, standard library only."""
