@@ -1,0 +1,15 @@
+-- The rules that every database starts with.
+
+insert into grain.rule (name, splitter, unit, size, overlap, prefix, options, reason) values
+(
+    'window', 'window', 'characters', 1000, 200, '', '{}',
+    'The textbook''s sliding window: a baseline that needs no structure and no tokenizer.'
+),
+(
+    'prose', 'prose', 'tokens', 400, 60, '{section}', '{}',
+    'Sections as their author cut them, small enough to cite and large enough to stand alone; 15 % overlap only inside a section that is too large.'
+),
+(
+    'small_to_big', 'prose', 'tokens', 200, 30, '{section}', '{"expand": "section"}',
+    'Small children are found more exactly; the section around the one that was hit is returned.'
+);
