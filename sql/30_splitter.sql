@@ -1,0 +1,337 @@
+-- Splitting and counting: pure PL/Python, and the wrappers that callers see.
+-- @bundle_key@ and @bundle_modules@ are filled in when the artifact is built: plpython/*.py as text.
+
+create or replace function grain._bundle()
+returns void
+language plpython3u
+volatile
+parallel safe
+as $bundle$
+import sys
+import types
+
+if "@bundle_key@" not in GD:
+    package = types.ModuleType("@bundle_key@")
+    package.__path__ = []
+    sys.modules["@bundle_key@"] = package
+    for name, source in @bundle_modules@:
+        module = types.ModuleType("@bundle_key@." + name)
+        module.__package__ = "@bundle_key@"
+        sys.modules[module.__name__] = module
+        setattr(package, name, module)
+        exec(compile(source, "grain/" + name + ".py", "exec"), module.__dict__)
+    GD["@bundle_key@"] = package
+$bundle$;
+
+comment on function grain._bundle() is
+'Keeps the Python modules in the session, under the digest of their text: once per session and version.';
+
+create or replace function grain._vocabulary(tokenizer text)
+returns boolean
+language plpython3u
+volatile
+parallel safe
+as $$
+if "@bundle_key@" not in GD:
+    plpy.execute("select grain._bundle()")
+key = "@bundle_key@:" + tokenizer
+if key not in GD:
+    plan = plpy.prepare("select data from grain.vocabulary where name = $1", ["text"])
+    rows = plpy.execute(plan, [tokenizer])
+    if not rows:
+        return False
+    GD[key] = GD["@bundle_key@"].tokens.load(rows[0]["data"])
+return True
+$$;
+
+comment on function grain._vocabulary(text) is
+'Keeps a vocabulary in the session; false where it is not installed.';
+
+create or replace function grain._split(
+    content text,
+    splitter text,
+    unit text,
+    size integer,
+    overlap integer,
+    prefix text,
+    tokenizer text,
+    options text,
+    format text,
+    path text,
+    title text
+)
+returns table (
+    ordinal integer,
+    section_path text[],
+    section integer,
+    span_start integer,
+    span_end integer,
+    first_line integer,
+    last_line integer,
+    token_count integer,
+    lead text,
+    prefix text,
+    content text,
+    error text
+)
+language plpython3u
+stable
+parallel safe
+cost 10000
+rows 20
+as $$
+grain = GD.get("@bundle_key@")
+if grain is None:
+    plpy.execute("select grain._bundle()")
+    grain = GD["@bundle_key@"]
+counter = GD.get("@bundle_key@:" + tokenizer)
+if counter is None and plpy.execute(
+    plpy.prepare("select grain._vocabulary($1) as here", ["text"]), [tokenizer]
+)[0]["here"]:
+    counter = GD["@bundle_key@:" + tokenizer]
+yield from grain.rows.rows(
+    content or "", splitter, unit, size, overlap, prefix or "", options,
+    format, path or "", title or "", None if counter is None else counter.count,
+)
+$$;
+
+comment on function grain._split(
+    text, text, text, integer, integer, text, text, text, text, text, text
+) is
+'Cuts a text. Besides the pieces it returns empty rows (ordinal is null), at which the server can be interrupted: drop them.';
+
+create or replace function grain._count(content text, tokenizer text)
+returns integer
+language plpython3u
+stable
+strict
+parallel safe
+cost 1000
+as $$
+counter = GD.get("@bundle_key@:" + tokenizer)
+if counter is None:
+    if not plpy.execute(
+        plpy.prepare("select grain._vocabulary($1) as here", ["text"]), [tokenizer]
+    )[0]["here"]:
+        return None
+    counter = GD["@bundle_key@:" + tokenizer]
+return counter.count(content)
+$$;
+
+comment on function grain._count(text, text) is
+'Tokens of a text by an installed vocabulary; null where it is not installed.';
+
+create or replace function grain._windows(content text, size integer, overlap integer)
+returns text[]
+language plpython3u
+immutable
+strict
+parallel safe
+cost 1000
+as $$
+if "@bundle_key@" not in GD:
+    plpy.execute("select grain._bundle()")
+return GD["@bundle_key@"].chunking.split_text(content, size, overlap)
+$$;
+
+comment on function grain._windows(text, integer, integer) is 'Sliding windows of characters.';
+
+create or replace function grain._tokenizer_is_missing(tokenizer text)
+returns void
+language plpgsql
+volatile
+parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    raise exception 'the vocabulary of tokenizer "%" is not installed', tokenizer
+        using errcode = 'GR002',
+            detail = 'Tokens are counted exactly, inside the database, from a vocabulary that is brought in once.',
+            hint = 'In a shell: pg-grain tokenizer add ' || tokenizer;
+end;
+$$;
+
+comment on function grain._tokenizer_is_missing(text) is 'Says that a vocabulary has to be brought in.';
+
+create or replace function grain.count_tokens(content text, tokenizer text default 'cl100k_base')
+returns integer
+language plpgsql
+stable
+strict
+parallel safe
+cost 1000
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    counted integer;
+begin
+    case tokenizer
+        when 'characters' then return char_length(content);
+        when 'bytes' then return octet_length(convert_to(content, 'UTF8'));
+        when 'words' then return (
+            select count(*) from regexp_matches(content, '[^[:space:]]+', 'g')
+        );
+        else
+            counted := grain._count(content, tokenizer);
+            if counted is null then
+                perform grain._tokenizer_is_missing(tokenizer);
+            end if;
+            return counted;
+    end case;
+end;
+$$;
+
+comment on function grain.count_tokens(text, text) is
+'Tokens of a text, exactly as tiktoken counts them (special tokens as plain text). ''characters'', ''words'' and ''bytes'' need no vocabulary.';
+
+create or replace function grain.split_text(
+    content text,
+    chunk_size integer default 1000,
+    overlap integer default 200
+)
+returns text[]
+language plpgsql
+immutable
+parallel safe
+cost 1000
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform grain._check_sizes(chunk_size, overlap);
+    return coalesce(grain._windows(content, chunk_size, overlap), '{}');
+end;
+$$;
+
+comment on function grain.split_text(text, integer, integer) is
+'Sliding windows of chunk_size characters, each repeating the last overlap characters of the one before; no window is only overlap.';
+
+create or replace function grain._check_sizes(size integer, overlap integer)
+returns void
+language plpgsql
+immutable
+parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if size is null or overlap is null or size < 1 or size > 100000 or overlap < 0 or overlap >= size then
+        raise exception 'size % with overlap % makes no chunks', coalesce(size::text, 'null'), coalesce(overlap::text, 'null')
+            using errcode = '22023',
+                detail = 'The size is between 1 and 100000, the overlap at least 0 and below the size.',
+                hint = 'A size of 1000 with an overlap of 200 is the textbook''s window.';
+    end if;
+end;
+$$;
+
+comment on function grain._check_sizes(integer, integer) is 'Refuses sizes that could not progress.';
+
+create or replace function grain._rule(rule text)
+returns record
+language plpgsql
+stable
+parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    found_rule record;
+begin
+    select r.* into found_rule from grain.rule as r where r.name = _rule.rule;
+    if not found then
+        raise exception 'there is no rule "%"', rule
+            using errcode = '42704',
+                detail = 'The rules are: ' || (select string_agg(r.name, ', ' order by r.rule_id) from grain.rule as r) || '.',
+                hint = 'select grain.create_rule(''my_rule'', splitter => ''prose'', size => 300, reason => ''why this grain'');';
+    end if;
+    return found_rule;
+end;
+$$;
+
+comment on function grain._rule(text) is 'The rule of that name.';
+
+create or replace function grain._chunk(body text, rule_name text, body_format text)
+returns table (
+    ordinal integer,
+    section_path text[],
+    span int4range,
+    lines int4range,
+    token_count integer,
+    content text
+)
+language plpgsql
+stable
+parallel safe
+cost 10000
+rows 20
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    rule record := grain._rule(rule_name);
+begin
+    if rule.unit = 'tokens' and grain._count('', rule.tokenizer) is null then
+        perform grain._tokenizer_is_missing(rule.tokenizer);
+    end if;
+    return query
+    select
+        piece.ordinal,
+        piece.section_path,
+        int4range(piece.span_start, piece.span_end),
+        int4range(piece.first_line, piece.last_line, '[]'),
+        piece.token_count,
+        piece.content
+    from grain._split(
+        body, rule.splitter, rule.unit, rule.size, rule.overlap, rule.prefix, rule.tokenizer,
+        rule.options::text, body_format, null, null
+    ) as piece
+    where piece.ordinal is not null;
+end;
+$$;
+
+comment on function grain._chunk(text, text, text) is
+'What chunk() answers; apart from it because PL/pgSQL cannot name a parameter and a column alike.';
+
+create or replace function grain.chunk(
+    content text,
+    rule text default 'prose',
+    format text default null
+)
+returns table (
+    ordinal integer,
+    section_path text[],
+    span int4range,
+    lines int4range,
+    token_count integer,
+    content text
+)
+language sql
+stable
+parallel safe
+cost 10000
+rows 20
+begin atomic
+select piece.*
+from grain._chunk(chunk.content, chunk.rule, chunk.format) as piece;
+end;
+
+comment on function grain.chunk(text, text, text) is
+'How a rule cuts a text; writes nothing. span is [start, end) in characters from 0, lines is [first, last + 1).';
+
+create or replace function grain.add_tokenizer(name text, data bytea)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    insert into grain.vocabulary as v (name, data) values (add_tokenizer.name, add_tokenizer.data)
+    on conflict on constraint vocabulary_pkey do update
+    set data = excluded.data, added_at = excluded.added_at
+    where v.data <> excluded.data;
+end;
+$$;
+
+comment on function grain.add_tokenizer(text, bytea) is
+'Brings in a packed vocabulary; `pg-grain tokenizer add` calls it.';
