@@ -1,4 +1,4 @@
--- The rules that every database starts with.
+-- The rules and the model that every database starts with.
 
 insert into grain.rule (name, splitter, unit, size, overlap, prefix, options, reason) values
 (
@@ -12,4 +12,12 @@ insert into grain.rule (name, splitter, unit, size, overlap, prefix, options, re
 (
     'small_to_big', 'prose', 'tokens', 200, 30, '{section}', '{"expand": "section"}',
     'Small children are found more exactly; the section around the one that was hit is returned.'
+);
+
+insert into grain.model (
+    name, provider, endpoint, dimensions, tokenizer, max_input_tokens, max_batch_items,
+    max_batch_tokens, price, is_default
+) values (
+    'all-MiniLM-L6-v2-int8', 'local', 'http://127.0.0.1:8089/v1', 384, 'wordpiece', 32768, 32,
+    100000, 0, true
 );

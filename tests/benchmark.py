@@ -1,0 +1,86 @@
+"""What the measurements share: a database of their own, and the form of their answer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+
+from conftest import ROOT, drop_database, make_database
+from pg_grain.database import Connection
+from pg_grain.install import install
+from pg_grain.vocabulary import blob
+
+
+def server_dsn() -> str:
+    """PG_GRAIN_TEST_DSN if given, else the private cluster."""
+    given = os.environ.get("PG_GRAIN_TEST_DSN")
+    if given:
+        return given
+    started = subprocess.run(
+        [ROOT / "docker" / "cluster.sh", "dsn"], capture_output=True, text=True, check=True
+    )
+    return started.stdout.splitlines()[-1]
+
+
+@contextmanager
+def fresh_database() -> Iterator[tuple[str, Connection]]:
+    """A new database with pg_grain and its vocabulary: (DSN, connection in autocommit mode)."""
+    server = server_dsn()
+    name = f"grain_bench_{uuid4().hex[:12]}"
+    dsn = make_database(server, name)
+    try:
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            install(connection)
+            connection.execute("select grain.add_tokenizer('cl100k_base', %s)", [blob("cl100k_base")])
+            yield dsn, connection
+    finally:
+        drop_database(server, name)
+
+
+def arguments(description: str | None, data: str = "") -> argparse.Namespace:
+    """The command line: --data where a folder of data is wanted."""
+    parser = argparse.ArgumentParser(description=description)
+    if data:
+        parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / data)
+    return parser.parse_args()
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long one call takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def medians(rounds: int, *works: Callable[[], object]) -> list[float]:
+    """Median time of each, taken in turn so that a noisy neighbour meets all of them."""
+    times: list[list[float]] = [[] for _ in works]
+    for _ in range(rounds):
+        for taken, work in zip(times, works, strict=True):
+            taken.append(seconds(work))
+    return [statistics.median(taken) for taken in times]
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows under a header, columns aligned."""
+    cells = [list(map(str, row)) for row in [header, *rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    for row in cells:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def finish(ok: bool, ratios: dict[str, float], **figures: object) -> None:
+    """Print the last line, one JSON object, and leave with 1 where a bar was missed."""
+    print(json.dumps({"ok": ok, "ratios": ratios, **figures}))
+    sys.exit(0 if ok else 1)
