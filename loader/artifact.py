@@ -38,7 +38,7 @@ begin
     ) then
         raise exception 'pg_grain was installed here over a connection'
             using errcode = 'GR001',
-                detail = 'Its functions belong to no extension, and an extension cannot take them over.',
+                detail = 'Its functions belong to no extension, and none can take them over.',
                 hint = 'In a shell: pg-grain install  -- upgrades it where it stands';
     end if;
 end;

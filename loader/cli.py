@@ -179,11 +179,12 @@ def work(dsn: str, once: bool, batch: int, tokens: int, lease: int) -> None:
 @main.command("serve")
 @click.option("--host", default="127.0.0.1", show_envvar=True, help="Address to listen on.")
 @click.option("--port", default=8089, show_envvar=True, help="Port to listen on.")
-def serve_command(host: str, port: int) -> None:
+@click.option("--allow-remote", is_flag=True, help="Listen on an address others can reach.")
+def serve_command(host: str, port: int, allow_remote: bool) -> None:
     """Serve the local model under the OpenAI embeddings protocol."""
     from .serve import serve
 
-    serve(host, port)
+    serve(host, port, allow_remote=allow_remote)
 
 
 @main.command("ingest")

@@ -48,7 +48,7 @@ from grain.search(:'question', k => 2, neighbours => 0, source => 'documents');
 @click.option("--dsn", required=True, help="The database, with pg_grain in it.")
 def main(dsn: str) -> None:
     """Ingest, embed, serve the model, and ask five questions through psql."""
-    standard_library = [str(Path(package.__file__).parent) for package in (asyncio, email, json)]
+    standard_library = [package.__path__[0] for package in (asyncio, email, json)]
     own = [str(path) for path in sorted(Path.cwd().glob("*.md"))]
     say("Storing this project's Markdown and the standard library's asyncio, email and json")
     grain(dsn, "ingest", *own, *standard_library)
@@ -72,7 +72,9 @@ def say(text: str) -> None:
 
 def grain(dsn: str, *arguments: str) -> None:
     """One of our own commands, as a person would type it."""
-    done = subprocess.run([sys.executable, "-m", "pg_grain.cli", "--dsn", dsn, *arguments], check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "pg_grain.cli", "--dsn", dsn, *arguments], check=False
+    )
     if done.returncode:
         sys.exit(done.returncode)
 

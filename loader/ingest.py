@@ -64,10 +64,10 @@ def table_name(connection: Connection, name: str) -> sql.Composable:
     try:
         row = connection.execute("select to_regclass(%s) is null, parse_ident(%s)", [name] * 2)
         missing, parts = row.fetchone() or (True, [name])
-        if missing:
-            connection.execute("select grain.create_documents(%s)", [name])
-    except psycopg.errors.InvalidParameterValue as error:
+    except (psycopg.DataError, psycopg.errors.SyntaxError) as error:
         raise UserError(f'"{name}" names no table', hint="--table documents") from error
+    if missing:
+        connection.execute("select grain.create_documents(%s)", [name])
     return sql.SQL(".").join(sql.Identifier(part) for part in parts)
 
 
@@ -77,11 +77,12 @@ def ingest(
     table: str = "documents",
     report: Callable[[Ingested], None] = lambda done: None,
 ) -> Ingested:
-    """Write each file whose text is not stored yet; one transaction a file, so it can be resumed."""
+    """Write each file whose text is not stored yet, one transaction a file."""
     target = table_name(connection, table)
     statement = sql.SQL(
         "insert into {} as d (path, content) values (%s, %s)"
-        " on conflict (tenant_id, path) do update set content = excluded.content, updated_at = now()"
+        " on conflict (tenant_id, path) do update"
+        " set content = excluded.content, updated_at = now()"
         " where d.content <> excluded.content"
         " returning d.xmax = 0"
     ).format(target)

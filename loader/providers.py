@@ -158,13 +158,7 @@ class OpenAIProvider:
         if not texts:
             return []
         _check_texts(texts)
-        if self.api_key_env and not self._on_this_machine and not os.environ.get(self.api_key_env):
-            raise ProviderError(
-                "pipeline",
-                True,
-                f"model {self.name}: the environment variable {self.api_key_env} is not set;"
-                f" export {self.api_key_env}=...",
-            )
+        self._check_key()
         answer = self._ask(texts)
         try:
             content = json.loads(answer)
@@ -173,7 +167,26 @@ class OpenAIProvider:
         return self._vectors(content, len(texts))
 
     def _key(self) -> str:
-        return (os.environ.get(self.api_key_env) if self.api_key_env else None) or NO_KEY
+        key = os.environ.get(self.api_key_env, "").strip() if self.api_key_env else ""
+        return key or NO_KEY
+
+    def _check_key(self) -> None:
+        """Tell what is wrong with a key here: further down, an error might quote it."""
+        key = self._key()
+        if key == NO_KEY and self.api_key_env and not self._on_this_machine:
+            raise ProviderError(
+                "pipeline",
+                True,
+                f"model {self.name}: the environment variable {self.api_key_env} is not set;"
+                f" export {self.api_key_env}=...",
+            )
+        if not (key.isascii() and key.isprintable()):
+            raise ProviderError(
+                "pipeline",
+                True,
+                f"model {self.name}: no key is like that in {self.api_key_env}: it holds other"
+                " than plain printable characters",
+            )
 
     def _ask(self, texts: Sequence[str]) -> bytes:
         """The body of the answer to a request that succeeded."""
@@ -205,7 +218,8 @@ class OpenAIProvider:
     def _read(self, response: Any, answer: bytearray, deadline: float) -> ProviderError | None:
         """Append the body to `answer`; what went wrong, if anything did."""
         try:
-            for part in response.iter_bytes(1 << 16):
+            # As it comes in: pieces of a set size would be waited for.
+            for part in response.iter_bytes():
                 answer += part
                 if time.monotonic() > deadline:
                     return self._error(False, f"no whole answer within {self.timeout:g} s")

@@ -22,12 +22,13 @@ def blob(name: str = "cl100k_base") -> bytes:
         raise ValueError(f"cannot count tokens of {name!r}, only of {', '.join(NAMES)}")
     offline = f"{name}_offline"
     encoding = tiktoken.get_encoding(offline if offline in tiktoken.list_encoding_names() else name)
-    return tokens.pack(
+    packed: bytes = tokens.pack(
         encoding._mergeable_ranks,
         letters=_matching(r"\p{L}"),
         numbers=_matching(r"\p{N}"),
         blanks=_matching(r"\s"),
     )
+    return packed
 
 
 def _matching(pattern: str) -> str:

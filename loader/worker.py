@@ -94,7 +94,9 @@ class Worker:
         for job in jobs:
             if job.kind == "chunk":
                 self._split(job)
-        waiting = sorted((job for job in jobs if job.kind == "embed"), key=lambda job: job.model or "")
+        waiting = sorted(
+            (job for job in jobs if job.kind == "embed"), key=lambda job: job.model or ""
+        )
         for model, group in groupby(waiting, key=lambda job: job.model or ""):
             self._embed(model, list(group))
         return bool(jobs)
@@ -116,7 +118,8 @@ class Worker:
             )
             self.tally.split += 1
         except psycopg.DatabaseError as error:
-            self._fail([job], ProviderError("record", False, error.diag.message_primary or str(error)))
+            said = error.diag.message_primary or str(error)
+            self._fail([job], ProviderError("record", False, said))
 
     def _embed(self, model: str, jobs: list[Job]) -> None:
         texts = [job.input or "" for job in jobs]
@@ -138,8 +141,10 @@ class Worker:
                 ],
             )
             self.tally.embedded += len(done)
-        for place, error in errors.items():
-            self._fail([jobs[place]], error)
+        for failure, places in groupby(errors, key=lambda place: errors[place]):
+            self._fail([jobs[place] for place in places], failure)
+            if failure.scope == "pipeline":
+                self.tally.pipeline.append(f"model {model}: {failure}")
 
     def _fail(self, jobs: list[Job], error: ProviderError) -> None:
         log.warning("%s of %d jobs: %s", error.scope, len(jobs), error)
@@ -159,9 +164,11 @@ class Worker:
     def _provider(self, model: str) -> Provider:
         if model not in self._providers:
             with self.connection.cursor(row_factory=dict_row) as cursor:
-                for row in cursor.execute("select * from grain.models()"):
-                    if row["name"] == model:
-                        self._providers[model] = make_provider(row)
+                cursor.execute("select * from grain.models() where name = %s", [model])
+                row = cursor.fetchone()
+            if row is None:
+                raise ProviderError("pipeline", True, "the model is no longer declared")
+            self._providers[model] = make_provider(row)
         return self._providers[model]
 
     def backlog(self) -> int:
@@ -180,7 +187,9 @@ def leave_on_signals(worker: Worker) -> None:
     signal.signal(signal.SIGINT, leave)
 
 
-def wait_for_schema(dsn: str, stop: threading.Event, say: Callable[[str], None]) -> Connection | None:
+def wait_for_schema(
+    dsn: str, stop: threading.Event, say: Callable[[str], None]
+) -> Connection | None:
     """A connection to a database in which pg_grain is installed; None when told to stop first."""
     connection = connect(dsn)
     pause = 0.5

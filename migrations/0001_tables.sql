@@ -1,4 +1,4 @@
--- The tables. @vector@ stands for the schema in which pgvector lives, @trgm@ for pg_trgm's.
+-- The tables. "@vector@" stands for the schema in which pgvector lives, "@trgm@" for pg_trgm's.
 -- Every key of a table that tenants own starts with tenant_id: it is a wall, a partition key and,
 -- on Citus, the distribution column. model, rule, source and generation are reference tables.
 
@@ -189,7 +189,7 @@ create table grain.document (
     constraint document_body_hash_is_sha256 check (octet_length(body_hash) = 32)
 );
 
-create index document_path on grain.document using gin (tenant_id, path @trgm@.gin_trgm_ops);
+create index document_path on grain.document using gin (tenant_id, path "@trgm@".gin_trgm_ops);
 create index document_source on grain.document (source_id);
 
 comment on table grain.document is
@@ -263,7 +263,7 @@ create table grain.embedding (
     tenant_id uuid not null,
     generation_id bigint not null,
     content_hash bytea not null,
-    embedding @vector@.halfvec not null,
+    embedding "@vector@".halfvec not null,
     primary key (tenant_id, generation_id, content_hash)
 ) partition by list (generation_id);
 

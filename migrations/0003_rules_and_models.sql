@@ -7,7 +7,7 @@ insert into grain.rule (name, splitter, unit, size, overlap, prefix, options, re
 ),
 (
     'prose', 'prose', 'tokens', 400, 60, '{section}', '{}',
-    'Sections as their author cut them, small enough to cite and large enough to stand alone; 15 % overlap only inside a section that is too large.'
+    'Sections as their author cut them, small enough to cite; 15 % overlap only inside one that is too large.'
 ),
 (
     'small_to_big', 'prose', 'tokens', 200, 30, '{section}', '{"expand": "section"}',

@@ -74,6 +74,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     setting text := current_setting('grain.tenant_id', true);
+    named uuid := grain.tenant_uuid(tenant);
     in_force uuid;
 begin
     if setting = '' then
@@ -84,7 +85,7 @@ begin
                     || grain._default_tenant() || ''';';
     end if;
     in_force := grain._setting_tenant(setting);
-    if tenant is null or grain.tenant_uuid(tenant) = in_force then
+    if named is null or named = in_force then
         return in_force;
     end if;
     if in_force <> grain._default_tenant()
@@ -95,7 +96,7 @@ begin
                 detail = 'grain.tenant_id is set, and another tenant was named in the call.',
                 hint = 'Leave the tenant out of the call, or reset grain.tenant_id first.';
     end if;
-    return grain.tenant_uuid(tenant);
+    return named;
 end;
 $$;
 

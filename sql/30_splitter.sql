@@ -309,10 +309,10 @@ stable
 parallel safe
 cost 10000
 rows 20
-begin atomic
-select piece.*
-from grain._chunk(chunk.content, chunk.rule, chunk.format) as piece;
-end;
+set search_path = pg_catalog, pg_temp
+as $$
+select piece.* from grain._chunk($1, $2, $3) as piece;
+$$;
 
 comment on function grain.chunk(text, text, text) is
 'How a rule cuts a text; writes nothing. span is [start, end) in characters from 0, lines is [first, last + 1).';

@@ -414,6 +414,7 @@ parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
+#variable_conflict use_column
 begin
     -- Unique among the jobs that nobody holds: an edit made while the job is leased queues another.
     insert into grain.job as j (tenant_id, kind, source_id, key, priority)
@@ -453,6 +454,39 @@ $$;
 comment on function grain._check_origin(text, text, oid) is
 'Refuses a trigger that claims to speak for another table.';
 
+create or replace function grain._check_readable(relation regclass)
+returns void
+language plpgsql
+stable
+parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- Row-level security hides rows without a word: what cannot be seen would be taken for gone.
+    if row_security_active(relation) and (
+        not exists (
+            select from pg_policy as p
+            where p.polrelid = relation and p.polname = 'grain_reads'
+                and pg_get_expr(p.polqual, p.polrelid) = 'true'
+                and 'grain_owner'::regrole = any(p.polroles)
+        )
+        or exists (
+            select from pg_policy as p
+            where p.polrelid = relation and not p.polpermissive and p.polcmd in ('r', '*')
+                and p.polroles && array['grain_owner'::regrole::oid, 0::oid]
+        )
+    ) then
+        raise exception 'row-level security may hide rows of % from grain_owner', relation
+            using errcode = '42501',
+                detail = 'A row that is hidden would be taken for one that is gone.',
+                hint = format('create policy grain_reads on %s for select to grain_owner using (true);', relation);
+    end if;
+end;
+$$;
+
+comment on function grain._check_readable(regclass) is
+'Refuses to read a table of which grain_owner might not see every row.';
+
 create or replace function grain._retract_if_gone(source record, relation regclass, old_row anyelement)
 returns void
 language plpgsql
@@ -464,6 +498,7 @@ declare
     stale record;
     still_there boolean;
 begin
+    perform grain._check_readable(relation);
     execute 'select ' || grain._read_sql(source, '($1)') into stale using old_row;
     -- Keys may have been swapped among rows of one statement: the table itself says who is gone.
     execute format(
@@ -490,7 +525,6 @@ returns trigger
 language plpgsql
 security definer
 set search_path = pg_catalog, pg_temp
-set row_security = off
 as $$
 declare
     source record;
@@ -582,7 +616,6 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
-set row_security = off
 as $$
 declare
     source record;
@@ -598,6 +631,7 @@ begin
     inner join grain.model as m on m.model_id = g.model_id
     where s.source_id = _backfill.source_id;
     if backfill then
+        perform grain._check_readable(source.name);
         for fresh in execute format('select %s from %s as t', grain._read_sql(source, 't'), source.name) loop
             documents := documents + 1;
             if source.mode = 'inline' then
@@ -631,7 +665,6 @@ parallel unsafe
 security definer
 rows 1
 set search_path = pg_catalog, pg_temp
-set row_security = off
 as $$
 declare
     tracked record;
@@ -641,6 +674,7 @@ begin
     select s.* into tracked
     from grain.source as s
     where s.source_id = (select o.source_id from grain._source(reconcile.source) as o);
+    perform grain._check_readable(tracked.name);
     written := 0;
     retracted := 0;
     for fresh in execute format('select %s from %s as t', grain._read_sql(tracked, 't'), tracked.name) loop

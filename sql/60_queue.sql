@@ -225,7 +225,6 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
-set row_security = off
 as $$
 declare
     held record;
@@ -240,6 +239,7 @@ begin
         return false;
     end if;
     select s.* into source from grain.source as s where s.source_id = held.source_id;
+    perform grain._check_readable(source.name);
     for fresh in
         execute format(
             'select * from (select %s from %s as t) as r where r.key = $1 and grain._row_tenant(%L, %L, r.tenant) = $2',
@@ -397,6 +397,7 @@ volatile
 parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
 as $$
 declare
     tenant uuid := grain._tenant();

@@ -61,6 +61,9 @@ begin
     execute format(
         'alter database %I set grain.tenant_id = %L', current_database(), grain._default_tenant()
     );
+    if coalesce(current_setting('grain.tenant_id', true), '') = '' then
+        perform set_config('grain.tenant_id', grain._default_tenant()::text, false);
+    end if;
 
     set local role grain_owner;
     if to_regclass('grain.migration') is null then
@@ -75,7 +78,7 @@ begin
     for step in 1 .. cardinality(migrations) loop
         if not exists (select from grain.migration as m where m.name = migrations[step]) then
             execute replace(replace(
-                bodies[step], '@vector@', quote_ident(vectors)), '@trgm@', quote_ident(trigrams)
+                bodies[step], '"@vector@"', quote_ident(vectors)), '"@trgm@"', quote_ident(trigrams)
             );
             insert into grain.migration (name) values (migrations[step]);
             applied := applied + 1;

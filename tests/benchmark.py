@@ -16,10 +16,11 @@ from uuid import uuid4
 
 import psycopg
 
-from conftest import ROOT, drop_database, make_database
 from pg_grain.database import Connection
 from pg_grain.install import install
 from pg_grain.vocabulary import blob
+
+from conftest import ROOT, drop_database, make_database
 
 
 def server_dsn() -> str:
@@ -42,7 +43,9 @@ def fresh_database() -> Iterator[tuple[str, Connection]]:
     try:
         with psycopg.connect(dsn, autocommit=True) as connection:
             install(connection)
-            connection.execute("select grain.add_tokenizer('cl100k_base', %s)", [blob("cl100k_base")])
+            connection.execute(
+                "select grain.add_tokenizer('cl100k_base', %s)", [blob("cl100k_base")]
+            )
             yield dsn, connection
     finally:
         drop_database(server, name)
@@ -77,7 +80,9 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     cells = [list(map(str, row)) for row in [header, *rows]]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
     for row in cells:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
 
 
 def finish(ok: bool, ratios: dict[str, float], **figures: object) -> None:

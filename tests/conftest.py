@@ -20,6 +20,7 @@ from pg_grain.vocabulary import blob
 
 ROOT = Path(__file__).resolve().parent.parent
 Connect = Callable[..., database.Connection]
+MakeRole = Callable[[str], str]
 
 
 @pytest.fixture(scope="session")
@@ -114,6 +115,26 @@ def article(db: database.Connection) -> database.Connection:
         " path => 'slug', title => 'title')"
     )
     return db
+
+
+@pytest.fixture
+def make_role(db: database.Connection) -> Iterator[MakeRole]:
+    """Makes roles, which belong to the whole server, and drops them with all they own here."""
+    made = []
+
+    def make(member_of: str) -> str:
+        name = f"grain_test_{uuid4().hex[:12]}"
+        made.append(name)
+        db.execute(f"create role {name}")  # type: ignore[arg-type]
+        db.execute(f"grant {member_of} to {name}")  # type: ignore[arg-type]
+        return name
+
+    yield make
+    db.execute("rollback")
+    db.execute("reset role")
+    for name in made:
+        db.execute(f"drop owned by {name} cascade")  # type: ignore[arg-type]
+        db.execute(f"drop role {name}")  # type: ignore[arg-type]
 
 
 def value(connection: database.Connection, query: str, *arguments: object) -> Any:

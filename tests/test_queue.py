@@ -6,9 +6,10 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from conftest import Connect, embed_all, value
 
 from pg_grain.database import Connection
+
+from conftest import Connect, embed_all, value
 
 
 def fill(db: Connection, n: int, org: str = "42", first: int = 1) -> None:
@@ -25,7 +26,9 @@ def claim(db: Connection, worker: str = "w", more: str = "") -> list[tuple[UUID,
     ).fetchall()
 
 
-def fail(db: Connection, jobs: list[tuple[UUID, int, str]], error_class: str, more: str = "") -> int:
+def fail(
+    db: Connection, jobs: list[tuple[UUID, int, str]], error_class: str, more: str = ""
+) -> int:
     return int(
         value(
             db,
@@ -152,7 +155,7 @@ def test_a_record_is_parked_after_its_last_attempt_and_comes_back_by_retry(
 ) -> None:
     fill(article, 101)
     bad = []
-    for attempt in range(3):
+    for _ in range(3):
         article.execute("update grain.job set run_at = now() where run_at < 'infinity'")
         jobs = claim(article)
         bad = [job for job in jobs if job[2] == "Text number 7"]
@@ -296,7 +299,9 @@ def test_wide_vectors_are_stored_indexed_and_found(db: Connection, dimensions: i
     db.execute("insert into page values (1, 'One.'), (2, 'Two.')")
     vector = "[" + ",".join(["0.5"] * dimensions) + "]"
     assert embed_all(db, vector) == 2
-    assert db.execute("select built from grain.build_index('page', min_rows => 1)").fetchall() == [(True,)]
+    assert db.execute("select built from grain.build_index('page', min_rows => 1)").fetchall() == [
+        (True,)
+    ]
     found = value(
         db, "select count(*) from grain.search(query_embedding => %s::text::vector)", vector
     )

@@ -7,9 +7,10 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from conftest import embed_all, value
 
 from pg_grain.database import Connection
+
+from conftest import MakeRole, embed_all, value
 
 DEFAULT = UUID(int=0)
 
@@ -33,7 +34,15 @@ def two(article: Connection) -> Iterator[Connection]:
 
 def test_a_uuid_is_itself_and_any_other_text_is_hashed(db: Connection) -> None:
     canonical = "7b4a5c0e-0000-4000-8000-00000000abcd"
-    spellings = [canonical, canonical.upper(), "{" + canonical + "}", " " + canonical, "42", " 42", "42 "]
+    spellings = [
+        canonical,
+        canonical.upper(),
+        "{" + canonical + "}",
+        " " + canonical,
+        "42",
+        " 42",
+        "42 ",
+    ]
     mapped = [value(db, "select grain.tenant_uuid(%s)", text) for text in spellings]
     assert mapped[0] == UUID(canonical)
     assert len(set(mapped)) == len(spellings)
@@ -82,7 +91,9 @@ def test_an_empty_tenant_is_refused(two: Connection) -> None:
 
 def test_a_tenant_lasts_for_the_transaction(two: Connection) -> None:
     def seen() -> list[str]:
-        return [row[0] for row in two.execute("select content from grain.search('zebra')").fetchall()]
+        return [
+            row[0] for row in two.execute("select content from grain.search('zebra')").fetchall()
+        ]
 
     with two.transaction():
         two.execute("select grain.use_tenant('a')")
@@ -120,16 +131,12 @@ def test_every_leg_has_the_tenant_predicate(two: Connection) -> None:
         assert rows == [("zebra of a",)], call
 
 
-def test_an_admin_sees_all_tenants(two: Connection) -> None:
+def test_an_admin_sees_all_tenants(two: Connection, make_role: MakeRole) -> None:
     two.execute("reset role")
-    two.execute("create role boss")
-    two.execute("grant grain_admin to boss")
-    two.execute("set role boss")
+    two.execute(f"set role {make_role('grain_admin')}")
     assert value(two, "select count(distinct tenant_id) from grain.chunk") == 2
     two.execute("set grain.tenant_id = 'a'")
     assert value(two, "select content from grain.search('zebra', tenant => 'b')") == "zebra of b"
-    two.execute("reset role")
-    two.execute("drop role boss")
 
 
 def test_a_reader_writes_nothing(two: Connection) -> None:
@@ -168,5 +175,7 @@ def test_the_self_test_sees_a_hole(db: Connection) -> None:
 def test_settings_of_search_do_not_reach_the_caller(two: Connection) -> None:
     with two.transaction():
         before = two.execute("select name, setting from pg_settings order by 1").fetchall()
-        two.execute("select * from grain.search('zebra', query_embedding => '[1,2,3]', tenant => 'a')")
+        two.execute(
+            "select * from grain.search('zebra', query_embedding => '[1,2,3]', tenant => 'a')"
+        )
         assert two.execute("select name, setting from pg_settings order by 1").fetchall() == before

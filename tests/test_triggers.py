@@ -7,9 +7,10 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from conftest import Connect, embed_all, value
 
 from pg_grain.database import Connection
+
+from conftest import Connect, MakeRole, embed_all, value
 
 PARAGRAPHS = [
     " ".join(f"Paragraph {i} speaks of subject {i * 7 + j} in sentence {j}." for j in range(22))
@@ -142,11 +143,11 @@ def test_the_same_text_twice_in_a_tenant_is_one_job(article: Connection) -> None
 
 
 def test_one_paragraph_twice_in_a_document_is_two_chunks_and_one_job(article: Connection) -> None:
-    put(article, "# EU\n\n## Returns\n\nSame.\n\n# US\n\n## Returns\n\nSame.")
+    put(article, "# EU\n\n## Returns\n\nRefunded.\n\n# US\n\n## Returns\n\nRefunded.")
     paths = article.execute("select section_path from grain.chunk order by ordinal").fetchall()
     assert paths == [(["EU", "Returns"],), (["US", "Returns"],)]
     found = article.execute(
-        "select section_path from grain.search('same', tenant => '42', expand => 'none') order by 1"
+        "select section_path from grain.search('refunded', tenant => '42', expand => 'none') order by 1"
     ).fetchall()
     assert found == paths
 
@@ -205,7 +206,9 @@ def test_what_a_before_trigger_changes_is_seen(article: Connection) -> None:
         "create function shout() returns trigger language plpgsql as $$"
         " begin new.body := upper(coalesce(new.title, '')); return new; end $$"
     )
-    article.execute("create trigger b before update on article for each row execute function shout()")
+    article.execute(
+        "create trigger b before update on article for each row execute function shout()"
+    )
     put(article, "Alpha.")
     article.execute("update article set views = 1, title = 'beta'")
     article.execute("update article set views = 2")
@@ -236,13 +239,13 @@ def test_a_row_without_a_tenant_is_refused_with_the_reason(
     assert (caught.value.diag.message_hint or "").startswith("alter table public.article")
 
 
-def test_a_forged_trigger_plants_nothing(article: Connection) -> None:
+def test_a_forged_trigger_plants_nothing(article: Connection, make_role: MakeRole) -> None:
     put(article, "Genuine.")
     source = value(article, "select source_id from grain.source")
-    article.execute("create role mallory login")
-    article.execute("grant grain_writer to mallory")
-    article.execute("create schema mallory authorization mallory")
-    article.execute("set role mallory")
+    mallory = make_role("grain_writer")
+    article.execute(f"grant select on article to {mallory}")
+    article.execute(f"create schema mallory authorization {mallory}")
+    article.execute(f"set role {mallory}")
     article.execute("create table mallory.article (like public.article including all)")
     article.execute(
         f"create trigger t after insert on mallory.article for each row"
@@ -252,8 +255,6 @@ def test_a_forged_trigger_plants_nothing(article: Connection) -> None:
         article.execute("insert into mallory.article values (7, '42', 'x', 'x', 'Planted.')")
     article.execute("reset role")
     assert counts(article) == (1, 1, 1)
-    article.execute("drop schema mallory cascade")
-    article.execute("drop role mallory")
 
 
 def test_a_renamed_table_stays_tracked(article: Connection) -> None:
@@ -264,23 +265,21 @@ def test_a_renamed_table_stays_tracked(article: Connection) -> None:
     assert article.execute("select content from grain.chunk").fetchall() == [("Beta.",)]
 
 
-def test_the_table_of_another_cannot_be_tracked(article: Connection) -> None:
-    article.execute("create role eve")
-    article.execute("grant grain_writer to eve")
+def test_the_table_of_another_cannot_be_tracked(article: Connection, make_role: MakeRole) -> None:
+    eve = make_role("grain_writer")
     article.execute("create table mine (id int primary key, body text)")
-    article.execute("set role eve")
+    article.execute(f"set role {eve}")
     with pytest.raises(psycopg.errors.InsufficientPrivilege, match="must be owner of table mine"):
         article.execute("select grain.track('mine', content => 'body')")
     article.execute("reset role")
-    article.execute("drop owned by eve")
-    article.execute("drop role eve")
 
 
-def test_an_owner_who_is_no_superuser_tracks_and_untracks(db: Connection) -> None:
-    db.execute("create role ann")
-    db.execute("grant grain_writer to ann")
-    db.execute("create schema ann authorization ann")
-    db.execute("set role ann")
+def test_an_owner_who_is_no_superuser_tracks_and_untracks(
+    db: Connection, make_role: MakeRole
+) -> None:
+    ann = make_role("grain_writer")
+    db.execute(f"create schema ann authorization {ann}")
+    db.execute(f"set role {ann}")
     db.execute("create table ann.page (id int primary key, body text)")
     db.execute("insert into ann.page values (1, 'Mine.')")
     db.execute("select grain.track('ann.page', content => 'body')")
@@ -293,17 +292,17 @@ def test_an_owner_who_is_no_superuser_tracks_and_untracks(db: Connection) -> Non
     db.execute("insert into ann.page values (3, 'No longer.')")
     db.execute("reset role")
     assert counts(db) == (0, 0, 0)
-    assert value(db, "select count(*) from pg_class where relname ~ '^(chunk|embedding)_[0-9]'") == 0
-    db.execute("drop schema ann cascade")
-    db.execute("drop owned by ann")
-    db.execute("drop role ann")
+    assert (
+        value(db, "select count(*) from pg_class where relname ~ '^(chunk|embedding)_[0-9]'") == 0
+    )
 
 
-def test_row_security_on_the_source_hides_nothing_from_the_backfill(db: Connection) -> None:
-    db.execute("create role bob")
-    db.execute("grant grain_writer to bob")
-    db.execute("create schema bob authorization bob")
-    db.execute("set role bob")
+def test_row_security_on_the_source_hides_nothing_from_the_backfill(
+    db: Connection, make_role: MakeRole
+) -> None:
+    bob = make_role("grain_writer")
+    db.execute(f"create schema bob authorization {bob}")
+    db.execute(f"set role {bob}")
     db.execute("create table bob.page (id int primary key, body text)")
     db.execute("insert into bob.page values (1, 'One.'), (2, 'Two.')")
     db.execute("alter table bob.page enable row level security")
@@ -312,14 +311,11 @@ def test_row_security_on_the_source_hides_nothing_from_the_backfill(db: Connecti
     db.execute("reset role")
     keys = db.execute("select key from grain.document order by 1").fetchall()
     assert keys == [("1",), ("3",)]
-    db.execute("set role bob")
+    db.execute(f"set role {bob}")
     db.execute("drop policy grain_reads on bob.page")
-    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security may hide"):
         db.execute("select * from grain.reconcile('bob.page')")
     db.execute("reset role")
-    db.execute("drop schema bob cascade")
-    db.execute("drop owned by bob")
-    db.execute("drop role bob")
 
 
 def test_keys_of_any_type_and_names_of_any_spelling_in_one_session(db: Connection) -> None:
@@ -381,7 +377,7 @@ def test_a_key_that_is_not_unique_is_refused(db: Connection) -> None:
     db.execute("create table page (id int primary key, slug text, body text)")
     with pytest.raises(psycopg.Error, match="not unique") as caught:
         db.execute("select grain.track('page', content => 'body', key => 'slug')")
-    assert caught.value.diag.message_hint == "create unique index on page (slug);"
+    assert caught.value.diag.message_hint == "create unique index on public.page (slug);"
     db.execute("create unique index on page (slug)")
     db.execute("select grain.track('page', content => 'body', key => 'slug')")
 
@@ -489,7 +485,10 @@ def test_two_writers_of_one_document_leave_one_truth(article: Connection, connec
 
 def test_a_late_vector_is_never_wrong(article: Connection) -> None:
     put(article, "Old words.")
-    tenant, job = article.execute("select tenant_id, job_id from grain.claim('w')").fetchone() or (0, 0)
+    tenant, job = article.execute("select tenant_id, job_id from grain.claim('w')").fetchone() or (
+        0,
+        0,
+    )
     put(article, "New words.")
     done = value(
         article, "select grain.complete('w', %s, %s, array['[1,2,3]'::halfvec])", [tenant], [job]

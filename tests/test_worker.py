@@ -12,10 +12,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from conftest import value
-from embedding_server import EmbeddingServer, vector_for
 
 from pg_grain.database import Connection
+
+from conftest import value
+from embedding_server import EmbeddingServer, refuse, vector_for
 
 GRAIN = [sys.executable, "-m", "pg_grain.cli"]
 
@@ -66,7 +67,9 @@ def right_vectors(db: Connection) -> int:
     return len(rows)
 
 
-def test_work_once_fills_every_vector(remote: Connection, dsn: str, provider: EmbeddingServer) -> None:
+def test_work_once_fills_every_vector(
+    remote: Connection, dsn: str, provider: EmbeddingServer
+) -> None:
     fill(remote, 50)
     done = run(dsn, "work", "--once")
     assert (done.returncode, done.stdout.strip()) == (0, "50 embedded"), done.stderr
@@ -90,9 +93,11 @@ def test_search_embeds_its_query_in_the_database(
     assert stored == pytest.approx(list(vector_for("hello", 8)), abs=1e-6)
 
 
-def test_one_poison_text_fails_alone(remote: Connection, dsn: str, provider: EmbeddingServer) -> None:
+def test_one_poison_text_fails_alone(
+    remote: Connection, dsn: str, provider: EmbeddingServer
+) -> None:
     fill(remote, 40)
-    provider.poison = "Page number 13."
+    provider.poison = {"Page number 13."}
     done = run(dsn, "work", "--once")
     assert done.returncode == 1
     assert "select * from grain.errors" in done.stderr
@@ -103,39 +108,48 @@ def test_one_poison_text_fails_alone(remote: Connection, dsn: str, provider: Emb
 
 
 def test_a_provider_that_is_down_loses_nothing(remote: Connection, dsn: str) -> None:
-    remote.execute("update grain.model set endpoint = 'http://127.0.0.1:9/v1' where name = 'remote'")
+    remote.execute(
+        "update grain.model set endpoint = 'http://127.0.0.1:9/v1' where name = 'remote'"
+    )
     fill(remote, 3)
     done = run(dsn, "work", "--once")
     assert done.returncode == 1
     assert done.stderr.startswith("3 failed\nERROR:  the provider cannot be used\nDETAIL:")
     assert "Traceback" not in done.stderr
-    assert value(remote, "select count(*) from grain.job where attempts = 0 and lease_until is null") == 3
+    assert (
+        value(remote, "select count(*) from grain.job where attempts = 0 and lease_until is null")
+        == 3
+    )
 
 
-def test_the_key_is_named_and_never_shown(remote: Connection, dsn: str, provider: EmbeddingServer) -> None:
+def test_the_key_is_named_and_never_shown(
+    remote: Connection, dsn: str, provider: EmbeddingServer
+) -> None:
     fill(remote, 1)
-    provider.script = [{"status": 401}] * 5
+    provider.always = refuse(401)
     done = run(dsn, "--verbose", "work", "--once", OPENAI_API_KEY="sk-very-secret")
     assert done.returncode == 1
     assert "sk-very-secret" not in done.stdout + done.stderr
     assert "sk-very-secret" not in str(remote.execute("select * from grain.errors").fetchall())
 
 
-def test_a_killed_worker_loses_no_job(remote: Connection, dsn: str, provider: EmbeddingServer) -> None:
+def test_a_killed_worker_loses_no_job(
+    remote: Connection, dsn: str, provider: EmbeddingServer
+) -> None:
     fill(remote, 200)
-    provider.delay = 0.2
+    provider.latency = 0.2
     for _ in range(3):
-        before = provider.requests
+        before = len(provider.requests)
         worker = subprocess.Popen(
             [*GRAIN, "--dsn", dsn, "work", "--batch", "20", "--lease", "1"],
             env={**os.environ, "OPENAI_API_KEY": "test-key"},
         )
         deadline = time.monotonic() + 60
-        while provider.requests <= before + 1 and time.monotonic() < deadline:
+        while len(provider.requests) <= before + 1 and time.monotonic() < deadline:
             time.sleep(0.02)
         worker.send_signal(signal.SIGKILL)
         worker.wait()
-    provider.delay = 0.0
+    provider.latency = 0.0
     deadline = time.monotonic() + 60
     while value(remote, "select count(*) from grain.job") and time.monotonic() < deadline:
         assert run(dsn, "work", "--once").returncode == 0
@@ -145,9 +159,11 @@ def test_a_killed_worker_loses_no_job(remote: Connection, dsn: str, provider: Em
     assert again <= 3 * 20
 
 
-def test_sigterm_ends_the_batch_and_leaves(remote: Connection, dsn: str, provider: EmbeddingServer) -> None:
+def test_sigterm_ends_the_batch_and_leaves(
+    remote: Connection, dsn: str, provider: EmbeddingServer
+) -> None:
     fill(remote, 60)
-    provider.delay = 0.5
+    provider.latency = 0.5
     worker = subprocess.Popen(
         [*GRAIN, "--dsn", dsn, "work", "--batch", "10"],
         env={**os.environ, "OPENAI_API_KEY": "test-key"},
@@ -165,7 +181,7 @@ def test_no_transaction_is_open_while_the_provider_is_asked(
     remote: Connection, dsn: str, provider: EmbeddingServer
 ) -> None:
     fill(remote, 5)
-    provider.delay = 2.0
+    provider.latency = 2.0
     worker = subprocess.Popen(
         [*GRAIN, "--dsn", dsn, "work", "--once"], env={**os.environ, "OPENAI_API_KEY": "test-key"}
     )
@@ -181,7 +197,7 @@ def test_no_transaction_is_open_while_the_provider_is_asked(
 
 
 def test_embedding_a_query_can_be_cancelled(remote: Connection, provider: EmbeddingServer) -> None:
-    provider.delay = 20.0
+    provider.latency = 20.0
     remote.execute("set statement_timeout = '300ms'")
     before = time.monotonic()
     with pytest.raises(psycopg.errors.QueryCanceled):
@@ -197,7 +213,9 @@ def test_ingest_stores_files_once(db: Connection, dsn: str, tmp_path: Path) -> N
     (folder / "three.bin").write_bytes(b"\0\1\2")
     (folder / "four.txt").write_bytes(b"caf\xe9")
     done = run(dsn, "ingest", str(folder))
-    assert done.stdout.strip() == "documents: 2 added, 0 changed, 0 unchanged, 2 skipped", done.stderr
+    assert done.stdout.strip() == "documents: 2 added, 0 changed, 0 unchanged, 2 skipped", (
+        done.stderr
+    )
     assert "three.bin: binary" in done.stderr
     assert "four.txt: not UTF-8" in done.stderr
     (folder / "one.md").write_text("# One\n\nGamma.\n", "utf-8")
@@ -227,15 +245,18 @@ def test_commands_tell_a_person_what_to_do(dsn: str) -> None:
 def test_a_worker_waits_for_the_schema(server_dsn: str) -> None:
     from uuid import uuid4
 
-    from conftest import drop_database, make_database
-
     from pg_grain.install import install
+
+    from conftest import drop_database, make_database
 
     name = f"grain_late_{uuid4().hex[:12]}"
     dsn = make_database(server_dsn, name)
     try:
         worker = subprocess.Popen(
-            [*GRAIN, "--dsn", dsn, "work", "--once"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*GRAIN, "--dsn", dsn, "work", "--once"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         assert worker.stderr is not None
         assert "waiting for the schema grain" in worker.stderr.readline()

@@ -16,7 +16,8 @@ inner join grain.generation as g on g.generation_id = s.live_generation_id
 inner join grain.model as m on m.model_id = g.model_id
 inner join grain.chunk as c on c.generation_id = g.generation_id
 left join grain.embedding as e
-    on e.tenant_id = c.tenant_id
+    on
+        e.tenant_id = c.tenant_id
         and e.generation_id = c.generation_id
         and e.content_hash = c.content_hash;
 
@@ -49,7 +50,8 @@ from grain.source as s
 inner join grain.chunk as c on c.generation_id = s.live_generation_id
 inner join grain.document as d on d.tenant_id = c.tenant_id and d.document_id = c.document_id
 left join grain.embedding as e
-    on e.tenant_id = c.tenant_id
+    on
+        e.tenant_id = c.tenant_id
         and e.generation_id = c.generation_id
         and e.content_hash = c.content_hash;
 
@@ -95,12 +97,14 @@ left join lateral (
         count(e.content_hash) as embedded,
         count(*) filter (where e.content_hash is null and exists (
             select from grain.job as j
-            where j.tenant_id = k.tenant_id and j.kind = 'embed' and j.model_id = g.model_id
+            where
+                j.tenant_id = k.tenant_id and j.kind = 'embed' and j.model_id = g.model_id
                 and j.content_hash = k.content_hash and j.run_at = 'infinity'
         )) as failed
     from grain.chunk as k
     left join grain.embedding as e
-        on e.tenant_id = k.tenant_id
+        on
+            e.tenant_id = k.tenant_id
             and e.generation_id = k.generation_id
             and e.content_hash = k.content_hash
     where k.tenant_id = d.tenant_id and k.generation_id = g.generation_id
@@ -137,7 +141,9 @@ from grain.job as j
 left join grain.source as s on s.source_id = j.source_id
 left join grain.model as m on m.model_id = j.model_id
 left join lateral (
-    select src.name as source, d.key
+    select
+        src.name as source,
+        d.key
     from grain.chunk as c
     inner join grain.document as d on d.tenant_id = c.tenant_id and d.document_id = c.document_id
     inner join grain.source as src on src.source_id = d.source_id
@@ -193,7 +199,8 @@ inner join grain.rule as r on r.rule_id = g.rule_id
 inner join grain.model as m on m.model_id = g.model_id
 left join grain.chunk as c on c.generation_id = g.generation_id
 left join grain.embedding as e
-    on e.tenant_id = c.tenant_id
+    on
+        e.tenant_id = c.tenant_id
         and e.generation_id = c.generation_id
         and e.content_hash = c.content_hash
 group by s.name, g.generation_id, g.state, r.name, m.name;

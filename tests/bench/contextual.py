@@ -15,11 +15,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmark import arguments, finish, fresh_database, table
-
 from pg_grain.database import Connection, teach_vectors
 from pg_grain.local_model import LocalModel
 from pg_grain.worker import Worker
+
+from benchmark import arguments, finish, fresh_database, table
 
 KS = (5, 10, 20)
 MODES = {"dense": "dense", "lexical": "lexical", "fused": "hybrid"}
@@ -118,7 +118,9 @@ def main() -> None:
                 figures[source][leg] = {
                     str(k): pass_at(questions, [judge(rows[:k]) for rows in answers]) for k in KS
                 }
-            returned[source] = sum(row[2] for rows in answers for row in rows[:20]) // len(questions)
+            returned[source] = sum(row[2] for rows in answers for row in rows[:20]) // len(
+                questions
+            )
     table(
         ("chunks", "leg", *(f"pass@{k}" for k in KS)),
         [

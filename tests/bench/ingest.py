@@ -13,11 +13,11 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmark import arguments, finish, fresh_database, medians, seconds, table
-from embedding_server import EmbeddingServer
-
 from pg_grain.database import Connection
 from pg_grain.worker import Worker
+
+from benchmark import arguments, finish, fresh_database, medians, seconds, table
+from embedding_server import EmbeddingServer
 
 DOCUMENTS = 300
 ROUNDS = 3
@@ -88,7 +88,13 @@ def main() -> None:
     table(
         ("what", "seconds", "documents/s", "chunks/s", "MB/s"),
         [
-            (name, f"{taken:.3f}", f"{DOCUMENTS / taken:,.0f}", f"{chunks / taken:,.0f}", f"{megabytes / taken:.2f}")
+            (
+                name,
+                f"{taken:.3f}",
+                f"{DOCUMENTS / taken:,.0f}",
+                f"{chunks / taken:,.0f}",
+                f"{megabytes / taken:.2f}",
+            )
             for name, taken in (
                 ("INSERT into the tracked table", tracked),
                 ("INSERT into a plain table", plain),
@@ -101,7 +107,10 @@ def main() -> None:
     print(f"first call of a session: {first:.1f} ms")
     finish(
         first <= FIRST_CALL_MS,
-        {"tracked_to_copy": round(tracked / copied, 2), "tracked_to_plain": round(tracked / plain, 2)},
+        {
+            "tracked_to_copy": round(tracked / copied, 2),
+            "tracked_to_plain": round(tracked / plain, 2),
+        },
         documents_per_second=round(DOCUMENTS / tracked),
         megabytes_per_second=round(megabytes / tracked, 2),
         chunks_per_second_to_vectors=round(chunks / vectors),

@@ -1,0 +1,273 @@
+"""Counts of tokens, exactly as tiktoken's cl100k_base has them, with words remembered whole."""
+
+from __future__ import annotations
+
+import marshal
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from itertools import accumulate
+from types import MappingProxyType
+from typing import Callable
+
+#: A memo of this many words of at most this many characters takes about 15 MB.
+REMEMBERED_WORDS = 120_000
+REMEMBERED_LENGTH = 48
+
+# A line of nothing but blanks, or blanks behind the last line end, make one piece with the line end
+# before them, unless punctuation has taken that. A pattern that begins with one character is found
+# fifteen times faster.
+_RAGGED_BY_LF = re.compile(r"\n(?:[^\S\r\n]+(?:[\r\n]+|\Z))+")
+_RAGGED = re.compile(r"[\r\n](?:[^\S\r\n]+(?:[\r\n]+|\Z))+")
+
+#: Up to here a search for the lowest rank along the whole piece is faster than a queue.
+SHORT_PIECE = 100
+
+
+def characters(text: str) -> int:
+    """Count characters (code points)."""
+    return len(text)
+
+
+def words(text: str) -> int:
+    """Count the parts of a text between blanks."""
+    return len(text.split())
+
+
+def utf8_bytes(text: str) -> int:
+    """Count bytes in UTF-8."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+#: Counts of the units of a rule that need no vocabulary.
+UNITS: Mapping[str, Callable[[str], int]] = MappingProxyType(
+    {"characters": characters, "words": words, "bytes": utf8_bytes}
+)
+
+
+def pack(ranks: Mapping[bytes, int], letters: str, numbers: str, blanks: str) -> bytes:
+    """Pack a vocabulary for `load`.
+
+    ranks are those of the merges, 0..n-1 without a gap; letters, numbers and blanks are the
+    characters that the tokenizer's engine takes for \\p{L}, \\p{N} and \\s.
+    """
+    vocabulary = sorted(ranks, key=ranks.__getitem__)
+    if [ranks[token] for token in vocabulary] != list(range(len(vocabulary))):
+        raise ValueError("the ranks have gaps")
+    classes = [_character_class(letters), _character_class(numbers), _character_class(blanks)]
+    # Format 2 of marshal is read by every Python 3.
+    return zlib.compress(marshal.dumps((classes, vocabulary), 2), 9)
+
+
+def load(blob: bytes) -> Counter:
+    """Unpack what `pack` made. Takes about 30 ms; keep the result, it remembers words."""
+    (letters, numbers, blanks), vocabulary = marshal.loads(zlib.decompress(blob))
+    return Counter(vocabulary, letters, numbers, blanks)
+
+
+class Counter:
+    """Counts tokens of cl100k_base; special tokens are plain text.
+
+    The pattern of cl100k_base never puts a blank behind a character that is none into one piece,
+    but for line ends behind punctuation. So a text falls into words, with the blanks before and
+    the line ends behind them, whose counts add up; and a word that was seen costs one look into a
+    dictionary.
+
+    letters, numbers and blanks are the insides of character classes for `re`.
+    """
+
+    def __init__(
+        self, vocabulary: Sequence[bytes], letters: str, numbers: str, blanks: str
+    ) -> None:
+        self._words = re.compile(f"[{blanks}]*[^{blanks}]+[\r\n]*|[{blanks}]+").findall
+        self._ragged_words = re.compile(
+            f"[{blanks}]*[^{blanks}]+(?:[{blanks}]*(?:(?<=[\r\n])|\\Z))?|[{blanks}]+"
+        ).findall
+        self._is_blank = re.compile(f"[{blanks}]").match
+        self._counts = _Counts(vocabulary, letters, numbers, blanks)
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text."""
+        count = self._counts.__getitem__
+        total = at = 0
+        for match in (_RAGGED if "\r" in text else _RAGGED_BY_LF).finditer(text):
+            # From the last word before on, words are cut the slow way.
+            cut = text.rfind(" ", at, match.start())
+            if cut <= at or self._is_blank(text, cut - 1):
+                cut = at
+            total += sum(map(count, self._words(text, at, cut)))
+            total += sum(map(count, self._ragged_words(text[cut : match.end()])))
+            at = match.end()
+        return total + sum(map(count, self._words(text, at)))
+
+
+class _Counts(dict[str, int]):
+    """word -> number of tokens; a word never seen is cut into pieces, and these are merged."""
+
+    def __init__(
+        self, vocabulary: Sequence[bytes], letters: str, numbers: str, blanks: str
+    ) -> None:
+        super().__init__()
+        self._vocabulary = vocabulary
+        self._ranks = dict(zip(vocabulary, range(len(vocabulary))))
+        self._classes = letters, numbers, blanks
+        self._pieces_of_ascii = _pieces("A-Za-z", "0-9", "\t-\r ")
+
+    @cached_property
+    def _pieces_of_all(self) -> Callable[[str], list[str]]:
+        # Compiling three thousand ranges takes longer than anything else in loading.
+        return _pieces(*self._classes)
+
+    def __missing__(self, word: str) -> int:
+        ranks = self._ranks
+        # No token of the vocabulary falls into two pieces.
+        if word.encode("utf-8", "surrogatepass") in ranks:
+            count = 1
+        else:
+            pieces = (self._pieces_of_ascii if word.isascii() else self._pieces_of_all)(word)
+            if len(word) > REMEMBERED_LENGTH:
+                if len(pieces) > 1:
+                    return sum(map(self.__getitem__, pieces))
+                return _merge(word.encode("utf-8", "surrogatepass"), ranks, self._vocabulary)
+            count = 0
+            for piece in pieces:
+                data = piece.encode("utf-8", "surrogatepass")
+                count += 1 if data in ranks else _merge(data, ranks, self._vocabulary)
+        if len(self) >= REMEMBERED_WORDS:
+            self.clear()
+        self[word] = count
+        return count
+
+
+def _pieces(letters: str, numbers: str, blanks: str) -> Callable[[str], list[str]]:
+    """The pattern of cl100k_base, which cuts a text into the pieces that are merged.
+
+    \\s is spelled out, for Python's has four characters more, and possessive quantifiers are left
+    out where giving back could not help a match. No alternative can backtrack far.
+    """
+    return re.compile(
+        "'(?:[sSſdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])"
+        f"|[^\r\n{letters}{numbers}]?[{letters}]+"
+        f"|[{numbers}]{{1,3}}"
+        f"| ?[^{blanks}{letters}{numbers}]+[\r\n]*"
+        f"|[{blanks}]+\\Z|[{blanks}]*[\r\n]|[{blanks}]+(?![^{blanks}])|[{blanks}]"
+    ).findall
+
+
+def _merge(data: bytes, ranks: Mapping[bytes, int], vocabulary: Sequence[bytes]) -> int:
+    """Count the tokens of one piece by byte pair encoding (Sennrich et al. 2016)."""
+    if len(data) <= SHORT_PIECE:
+        return _merge_short(data, ranks)
+    return _merge_long(_merge_runs(data, ranks, vocabulary), ranks)
+
+
+def _merge_short(data: bytes, ranks: Mapping[bytes, int]) -> int:
+    """Merge the pair of lowest rank, leftmost first, until no pair has one."""
+    never = len(ranks)
+    rank = ranks.get
+    parts = [data[at : at + 1] for at in range(len(data))]
+    pairs = [rank(data[at : at + 2], never) for at in range(len(data) - 1)]
+    while pairs:
+        lowest = min(pairs)
+        if lowest == never:
+            break
+        at = pairs.index(lowest)
+        parts[at] += parts.pop(at + 1)
+        del pairs[at]
+        if at:
+            pairs[at - 1] = rank(parts[at - 1] + parts[at], never)
+        if at < len(pairs):
+            pairs[at] = rank(parts[at] + parts[at + 1], never)
+    return len(parts)
+
+
+def _merge_runs(
+    data: bytes, ranks: Mapping[bytes, int], vocabulary: Sequence[bytes]
+) -> list[bytes]:
+    """Begin the merging of a long piece: while the lowest pair is common, merge all of it at once.
+
+    A token's own bytes always merge back into it, so no merge makes a pair of lower rank than its
+    own, and all places of one rank may be merged together, from left to right: a replacement in a
+    string whose characters stand for tokens. Runs of one character halve with each turn.
+    """
+    text = "".join([chr(ranks[data[at : at + 1]]) for at in range(len(data))])
+    while True:
+        candidates = (
+            (ranks.get(vocabulary[ord(left)] + vocabulary[ord(right)]), left + right)
+            for left, right in set(zip(text, text[1:]))
+        )
+        known = [(rank, pair) for rank, pair in candidates if rank is not None]
+        if not known:
+            break
+        rank, pair = min(known)
+        shorter = text.replace(pair, chr(rank))
+        enough = len(shorter) * 4 > len(text) * 3
+        text = shorter
+        if enough:
+            break
+    return [vocabulary[ord(token)] for token in text]
+
+
+def _merge_long(parts: Sequence[bytes], ranks: Mapping[bytes, int]) -> int:
+    """Merge rank by rank: a queue of ranks, and for each the places where it waits. O(n log n)."""
+    data = b"".join(parts)
+    rank = ranks.get
+    # The parts as a list linked both ways, by the byte at which they start; -1 marks what is gone.
+    starts = list(accumulate(map(len, parts), initial=0))
+    following = [-1] * (len(data) + 1)
+    before = [-1] * (len(data) + 1)
+    for start, end in zip(starts, starts[1:]):
+        following[start] = end
+        before[end] = start
+
+    waiting: dict[int, list[tuple[int, int]]] = {}
+    for start, end in zip(starts, starts[2:]):
+        known = rank(data[start:end])
+        if known is not None:
+            waiting.setdefault(known, []).append((start, end))
+    queue = list(waiting)
+    heapify(queue)
+    count = len(parts)
+
+    def wait(start: int, end: int) -> None:
+        known = rank(data[start:end])
+        if known is not None:
+            places = waiting.get(known)
+            if places is None:
+                waiting[known] = [(start, end)]
+                heappush(queue, known)
+            else:
+                places.append((start, end))
+
+    while queue:
+        places = waiting.pop(heappop(queue))
+        places.sort()
+        for start, end in places:
+            middle = following[start]
+            if middle < 0 or following[middle] != end:
+                continue
+            following[start] = end
+            following[middle] = -1
+            before[end] = start
+            count -= 1
+            if start:
+                wait(before[start], end)
+            if end < len(data):
+                wait(start, following[end])
+    return count
+
+
+def _character_class(characters: str) -> str:
+    """The inside of a character class for `re`, as short as ranges make it."""
+    ranges: list[list[int]] = []
+    for code in sorted(map(ord, characters)):
+        if ranges and code == ranges[-1][1] + 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "".join(
+        re.escape(chr(first)) + (f"-{re.escape(chr(last))}" if last > first else "")
+        for first, last in ranges
+    )
