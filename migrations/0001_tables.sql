@@ -386,6 +386,9 @@ create table grain.vocabulary (
     added_at timestamptz not null default now()
 );
 
+-- Read once a session: unpacking it would take longer than reading it.
+alter table grain.vocabulary alter column data set storage external;
+
 comment on table grain.vocabulary is
 'Vocabularies of tokenizers, packed by `pg-grain tokenizer add`. Only grain_owner and a superuser may write here.';
 comment on column grain.vocabulary.name is 'Name of the tokenizer.';

@@ -137,6 +137,7 @@ class _Reader:
         self.text = text
         self.done: list[Block] = []
         self.block: Block | None = None
+        self.block_end = 0
         self.containers: list[_Container] = []
         self.leaf = _NONE
         self.fence = ("", 0)
@@ -146,30 +147,32 @@ class _Reader:
         self.header_bars = -1
 
     def close(self) -> None:
-        """The text is at its end."""
+        """The text is at its end, or a block is."""
         if self.block:
-            self.done.append(self.block)
+            self.done.append(self.block._replace(end=self.block_end))
 
     def begin(self, level: int, start: int, end: int, rank: int = 0, title: str = "") -> None:
-        if self.block:
-            self.done.append(self.block)
+        self.close()
         self.block = Block(level, start, end, rank, title)
-
-    def extend(self, end: int) -> None:
-        """The line belongs to the block before."""
-        if self.block:
-            self.block = self.block._replace(end=end)
+        self.block_end = end
 
     def read(self, start: int, end: int) -> None:
         """Take in the line text[start:end]."""
         text = self.text
-        if not self.containers and self.leaf <= _PARAGRAPH and text[start].isalpha():
-            if self.leaf == _PARAGRAPH:
+        first = text[start]
+        if not self.containers and self.leaf <= _TABLE:
+            # Most lines are told by their first character.
+            if first in "\r\n":
+                self.leaf = _NONE
+                self.block_end = end
+                return
+            if first.isalpha() and self.leaf == _PARAGRAPH:
                 self.header_bars = -1
-                self.extend(end)
-            else:
+                self.block_end = end
+                return
+            if first.isalpha() and self.leaf == _NONE:
                 self.read_text(text[start:end], BLOCK, False, True, start, end)
-            return
+                return
         line = text[start:end].rstrip("\r\n")
         if "\t" in line:
             line = line.expandtabs(4)
@@ -212,23 +215,23 @@ class _Reader:
         rest = line[visible:].rstrip(" ")
         if visible - at <= 3 and len(rest) >= length and rest == character * len(rest):
             self.leaf = _NONE
-            self.extend(end)
+            self.block_end = end
         elif rest:
             self.begin(ROW, start, end)
         else:
-            self.extend(end)
+            self.block_end = end
 
     def read_html(self, line: str, at: int, start: int, end: int) -> None:
         is_blank = _indent_end(line, at) == len(line)
         if self.html_end is None and is_blank:
             self.leaf = _NONE
-            self.extend(end)
+            self.block_end = end
         elif self.is_hidden:
-            self.extend(end)
+            self.block_end = end
             self.close_comment(start, end)
         else:
             if is_blank:
-                self.extend(end)
+                self.block_end = end
             else:
                 self.begin(ROW, start, end)
             if self.html_end is not None and self.html_end.search(line, at):
@@ -242,7 +245,7 @@ class _Reader:
         self.leaf = _NONE
         self.is_hidden = False
         if self.text[match.end() : end].strip():
-            self.extend(match.end())
+            self.block_end = match.end()
             self.begin(BLOCK, match.end(), end)
 
     def read_open(self, line: str, at: int, matched: int, start: int, end: int) -> None:
@@ -315,7 +318,7 @@ class _Reader:
             return
         if not is_inside or self.leaf != _INDENTED:
             self.leave(matched)
-        self.extend(end)
+        self.block_end = end
 
     def read_leaf(
         self,
@@ -389,7 +392,7 @@ class _Reader:
             return False
         if self.containers or self.block is None:
             self.leaf = _NONE
-            self.extend(end)
+            self.block_end = end
             return True
         begin = self.block.start
         for match in _LINE.finditer(self.text, begin, start):
@@ -399,10 +402,11 @@ class _Reader:
         if begin == start:
             return False
         if begin > self.block.start:
-            self.block = self.block._replace(end=begin)
-            self.done.append(self.block)
-        title = _one_line(self.text[begin:start])
-        self.block = Block(HEADING, begin, end, 1 if line[visible] == "=" else 2, title)
+            self.done.append(self.block._replace(end=begin))
+        self.block = None
+        self.begin(
+            HEADING, begin, end, 1 if line[visible] == "=" else 2, _one_line(self.text[begin:start])
+        )
         self.leaf = _NONE
         return True
 
@@ -425,7 +429,7 @@ class _Reader:
             ):
                 self.leaf = _TABLE
             self.header_bars = -1
-            self.extend(end)
+            self.block_end = end
 
 
 def _indent_end(line: str, at: int) -> int:

@@ -1,12 +1,11 @@
 """Packs the parts of a text into spans within a budget, cutting at the strongest border in reach.
 
-Greedy from the start, so that a border depends on the text before it and one part behind it only:
-an edit moves no border in front of it.
+Greedy from the start of a group, so that a border depends on the text before it and one part behind
+it only: an edit moves no border in front of it.
 """
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -18,8 +17,9 @@ from .pieces import is_blank
 
 #: Borders, from the weakest: inside a word (between grapheme clusters, if they are not longer than
 #: the budget), between words, lines of running text, sentences, lines that stand for themselves
-#: (rows of a table, lines of code, nested items), items of a list, blocks.
-INSIDE, WORD, LINE, SENTENCE, ROW, ITEM, BLOCK = range(7)
+#: (rows of a table, lines of code, nested items), items of a list, blocks, and groups of parts,
+#: which never share a span.
+INSIDE, WORD, LINE, SENTENCE, ROW, ITEM, BLOCK, GROUP = range(8)
 
 #: No part longer than this many characters is counted or searched in one go.
 REACH = 8192
@@ -28,22 +28,25 @@ TICK = 1 << 16
 
 #: A part of more characters than this for each unit of room is not counted: it is cut anyway.
 _LONG = 6
+#: What is left of a part is counted anew once it has at most so many characters for each unit.
+_NEAR = 4
 #: If two counts together are this far from the size, their sum need not be checked: a border
 #: between two texts makes a token or two more or less.
 _SLACK = 8
 #: A border between words is looked for so many characters back.
 _WORD = 200
 
-_SENTENCE_END = re.compile(
-    # Full-width stops end a sentence by themselves, others only before a blank.
-    r"[。！？；．｡]+[」』”’）】》]*\s*|…{2,}\s*|(?<![\s.!?…])[.!?…]+[\"'”’)\]»*_]*\s+"
-)
+#: Stops, what closes with them, and blanks; a pattern that begins with a class is found fast.
+_STOPS = re.compile(r"([.!?…。！？；．｡]+)[\"'”’」』）】》)\]»*_]*\s*")
+#: These end a sentence by themselves, others only between a character and a blank.
+_FULL_STOP = re.compile("[。！？；．｡]|……")
 #: A stop behind these does not end a sentence, and no stop does before a small letter.
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[])(?:[A-Za-z]|[A-Za-z]\.[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|cf|al|No|Nos|Figs?|"
     r"Eqs?|Sec|Ch|Vol|pp|ca|approx|Inc|Ltd|Co|Corp|bzw|Nr|Abb)\Z|(?:^|[\r\n])\s*[0-9]{1,3}\Z"
 )
-_LINE_END = re.compile(r"\r\n|\n|\r")
+#: With the blank lines behind it.
+_LINE_END = re.compile(r"(?:\r\n|\n|\r)(?:[ \t]*(?:\r\n|\n|\r))*")
 
 
 class Part(NamedTuple):
@@ -72,8 +75,8 @@ class Packer:
     """Packs the parts of one text for one budget.
 
     A span and the prefix hold at most size units, and the next span repeats at most overlap of
-    them. With trim, spans lose blanks at both ends. close is the share of the room after which the
-    first block ends a span. A single character that is more than the room is a span all the same.
+    them. With trim, spans lose blanks at both ends. A single character that is more than the room
+    is a span all the same.
     """
 
     def __init__(
@@ -84,19 +87,17 @@ class Packer:
         prefix: str,
         count: Callable[[str], int],
         trim: bool,
-        close: float = math.inf,
     ) -> None:
         self._text = text
         self._size = size
         self._prefix = prefix
         self._prefix_units = count(prefix)
-        self._room = max(1, size - self._prefix_units)
+        self.room = max(1, size - self._prefix_units)
         # At least half of a span is new.
-        self._overlap = min(overlap, self._room // 2)
+        self.overlap = min(overlap, self.room // 2)
         self._count = count
         self._trim = trim
-        self._close = close
-        self._long = min(REACH, _LONG * self._room)
+        self._long = min(REACH, _LONG * self.room)
         self._work = 0
 
     def part(self, start: int, end: int, level: int, inner: int) -> Part:
@@ -111,7 +112,7 @@ class Packer:
         waiting: list[Part] = []  # the next part is the last
         taken: list[Part] = []
         used = 0
-        room = self._room
+        room = self.room
         last_start = last_end = -1
         while True:
             if self._work > TICK:
@@ -126,17 +127,22 @@ class Packer:
             if part is _END:
                 if not taken:
                     return
-            elif not (is_new and part.level == BLOCK and used >= self._close * self._room):
+            elif not (is_new and part.level == GROUP):
                 if used + part.units <= room:
                     taken.append(part)
                     used += part.units
+                    continue
+                if taken and not is_new and part.units <= room:
+                    # Rather whole than behind an overlap.
+                    waiting.append(part)
+                    taken, used = [], 0
                     continue
                 best = _best_cut(taken, part, last_end, room)
                 level = taken[best].level if best < len(taken) else part.level
                 if best and level > part.inner:
                     cut = best
                 elif part.inner == SENTENCE or part.end - part.start > REACH:
-                    waiting.extend(reversed(self._finer(part)))
+                    waiting.extend(reversed(self.finer(part)))
                     continue
                 else:
                     head, rest = self._split(part, room, used)
@@ -149,7 +155,7 @@ class Packer:
                         taken, used = [], 0
                         continue
                     part = waiting.pop() if waiting else _END
-            start, end = self._trimmed(taken[0], taken[cut - 1].end)
+            start, end = self._trimmed(taken[0].start, taken[cut - 1].end)
             if start <= last_start:
                 start = last_end
             # What is no more than a repetition is dropped.
@@ -171,14 +177,14 @@ class Packer:
             waiting.extend(reversed(taken[cut:]))
             if waiting:
                 waiting.extend(reversed(self._tail(taken[:cut])))
-            taken, used, room = [], 0, self._room
+            taken, used, room = [], 0, self.room
 
     def _measure(self, start: int, end: int) -> int:
         self._work += 64 + end - start
         return self._count(self._text[start:end])
 
     def _excess(self, start: int, end: int, units: int) -> int:
-        """By how much a span and the prefix are over the size, counted as one text if it matters."""
+        """By how much a span and the prefix are over the size; as one text if it is close."""
         over = self._prefix_units + units - self._size
         if not self._prefix or over < -_SLACK:
             return over
@@ -187,7 +193,7 @@ class Packer:
     def _tail(self, taken: list[Part]) -> list[Part]:
         """The parts at the end of a span that the next one repeats."""
         tail: list[Part] = []
-        left = self._overlap
+        left = self.overlap
         before = list(taken)
         while before and left > 0:
             part = before.pop()
@@ -195,7 +201,11 @@ class Packer:
                 tail.append(part)
                 left -= part.units
             elif part.inner == SENTENCE:
-                before.extend(self._finer(part))
+                # Its end will do, and some text before, whose own beginning is no border.
+                reach = max(_WORD, 2 * (part.end - part.start) * left // part.units)
+                begin = max(part.start, part.end - reach)
+                sentences = self.finer(part._replace(start=begin))[begin > part.start :]
+                before.extend(sentences or [part._replace(inner=WORD)])
             elif tail and tail[-1].level > WORD:
                 break
             else:
@@ -209,7 +219,7 @@ class Packer:
         strong = (at for at, part in enumerate(tail) if part.level >= SENTENCE)
         return tail[next(strong, 0) :]
 
-    def _finer(self, part: Part) -> list[Part]:
+    def finer(self, part: Part) -> list[Part]:
         """A part cut at its sentences and lines, or, if that is too much to look at, in two."""
         start, end, _, level, inner = part
         if end - start > REACH:
@@ -244,17 +254,20 @@ class Packer:
             at = match.end()
             if at < end:
                 borders[at] = LINE if text[at].islower() else SENTENCE
-        for match in _SENTENCE_END.finditer(text, start, end):
+        for match in _STOPS.finditer(text, start, end):
             at = match.end()
-            if at < end and not (
-                text[match.start()] == "."
-                and (
-                    text[at].islower()
-                    or _ABBREVIATION.search(text[max(start, match.start() - 12) : match.start()])
-                )
-            ):
+            if at < end and self._ends_sentence(match, start):
                 borders[at] = SENTENCE
         return sorted(borders.items())
+
+    def _ends_sentence(self, match: re.Match[str], start: int) -> bool:
+        text, stop, at = self._text, match.start(), match.end()
+        if not text[at - 1].isspace() or text[stop - 1 : stop].isspace():
+            return _FULL_STOP.search(match.group(1)) is not None
+        if match.group(1) != ".":
+            return True
+        before = text[max(start, stop - 12) : stop]
+        return not (text[at].islower() or _ABBREVIATION.search(before))
 
     def _split(self, part: Part, room: int, used: int) -> tuple[Part | None, list[Part]]:
         """Cut a part so that its head fills the room: between words if the span is then half full,
@@ -264,7 +277,7 @@ class Packer:
         at = self._fit(start, end, part.units, allowed, self._word_border)
         units = self._measure(start, at) if at > start else 0
         level = WORD
-        if (used + units) * 2 < room:
+        if at == start or (used + units) * 2 < room:
             inside = self._fit(start, end, part.units, allowed, self._cluster_border)
             if inside == start and not used:
                 inside = self._fit(start, end, part.units, allowed, _any_border)
@@ -277,7 +290,11 @@ class Packer:
         head = Part(start, at, units, part.level, WORD)
         if at == end:
             return head, []
-        return head, [Part(at, end, max(1, part.units - units), level, WORD)]
+        rest = Part(at, end, max(1, part.units - units), level, WORD)
+        if end - at <= _NEAR * room:
+            # Differences drift, and the last one must not.
+            rest = self.part(at, end, level, WORD)
+        return head, [rest]
 
     def _fit(
         self,
@@ -328,18 +345,15 @@ class Packer:
             at += 1
         return at if low < at < high else None
 
-    def _trimmed(self, first: Part, end: int) -> tuple[int, int]:
-        """A span without the blanks at its ends, but with the indent of its first line, and with
-        what is before its first word if it begins in the middle of a line."""
-        start = first.start
+    def _trimmed(self, start: int, end: int) -> tuple[int, int]:
+        """A span without blank lines at its ends and blanks at its end. It keeps the indent of its
+        first line, or what is before its first word if it begins inside a line."""
         if not self._trim:
             return start, end
         content = self._text[start:end]
         finish = start + len(content.rstrip())
         indent = len(content) - len(content.lstrip())
         line = max(content.rfind("\n", 0, indent), content.rfind("\r", 0, indent)) + 1
-        if not line and first.level >= LINE and start and self._text[start - 1] not in "\r\n":
-            line = indent
         return min(start + line, finish), finish
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import Callable
 
 from . import markdown
+from .grouping import grouped
 from .markdown import HEADING, HIDDEN, Block
 from .packing import BLOCK, SENTENCE, Packer, Part
 from .pieces import Rule, Span
@@ -29,17 +29,12 @@ def prose(
 
     A section is what stands under one heading; in plain text the document is one section. A chunk
     never holds text of two sections, nor what stands on both sides of a hidden part. A section
-    within the size is one chunk; a larger one is packed from its blocks, cut at the strongest
-    border in the upper half of the size: block, list item, row, sentence, line, word, grapheme
-    cluster. There each chunk repeats up to rule.overlap units of the one before, whole sentences
-    if it can. Sections without text give no chunk.
-
-    The option `close` (a share, 1 if not given) ends a chunk at the first block once that much of
-    the size is filled: smaller chunks, of one topic rather than two.
+    within the size is one chunk; a larger one is cut into groups of its blocks, and what does not
+    fit at the strongest border in the upper half of the size: list item, row, sentence, line,
+    word, grapheme cluster. There each chunk repeats up to rule.overlap units of the one before,
+    whole sentences if it can. Sections without text give no chunk.
     """
     blocks = iter(markdown.blocks(text) if is_markdown else _paragraphs(text))
-    option = rule.options.get("close")
-    close = float(option) if isinstance(option, (int, float)) else math.inf
     headings: list[tuple[int, str]] = []
     section_path: tuple[str, ...] = ()
     section = -1
@@ -63,8 +58,9 @@ def prose(
             section += 1
             prefix = prefixes.of(section_path)
         else:
-            packer = Packer(text, rule.size, rule.overlap, prefix, count, trim=True, close=close)
-            for span in packer.pack(_parts(packer, block, blocks, stopped)):
+            packer = Packer(text, rule.size, rule.overlap, prefix, count, trim=True)
+            parts = _parts(packer, block, blocks, stopped)
+            for span in packer.pack(grouped(text, packer, parts)):
                 if span is None:
                     yield None
                     continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 import re
-import zlib
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from heapq import heapify, heappop, heappush
@@ -21,6 +21,8 @@ REMEMBERED_LENGTH = 48
 # fifteen times faster.
 _RAGGED_BY_LF = re.compile(r"\n(?:[^\S\r\n]+(?:[\r\n]+|\Z))+")
 _RAGGED = re.compile(r"[\r\n](?:[^\S\r\n]+(?:[\r\n]+|\Z))+")
+
+_BEHIND_BLANK = re.compile(rb"(?=( .))", re.DOTALL).findall
 
 #: Up to here a search for the lowest rank along the whole piece is faster than a queue.
 SHORT_PIECE = 100
@@ -57,14 +59,25 @@ def pack(ranks: Mapping[bytes, int], letters: str, numbers: str, blanks: str) ->
     if [ranks[token] for token in vocabulary] != list(range(len(vocabulary))):
         raise ValueError("the ranks have gaps")
     classes = [_character_class(letters), _character_class(numbers), _character_class(blanks)]
-    # Format 2 of marshal is read by every Python 3.
-    return zlib.compress(marshal.dumps((classes, vocabulary), 2), 9)
+    shelves: dict[int | bytes, tuple[list[bytes], list[int]]] = {}
+    for token in vocabulary:
+        tokens, places = shelves.setdefault(_shelf(token), ([], []))
+        tokens.append(token)
+        places.append(ranks[token])
+    # Format 2 of marshal is read by every Python 3. A shelf stays packed until it is needed.
+    packed = {key: marshal.dumps(shelf, 2) for key, shelf in shelves.items()}
+    return marshal.dumps((classes, packed), 2)
 
 
 def load(blob: bytes) -> Counter:
-    """Unpack what `pack` made. Takes about 30 ms; keep the result, it remembers words."""
-    (letters, numbers, blanks), vocabulary = marshal.loads(zlib.decompress(blob))
-    return Counter(vocabulary, letters, numbers, blanks)
+    """Unpack what `pack` made, which takes a few milliseconds; keep the result, it remembers."""
+    (letters, numbers, blanks), shelves = marshal.loads(blob)
+    return Counter(shelves, letters, numbers, blanks)
+
+
+def _shelf(token: bytes) -> int | bytes:
+    """Where a token is kept: by its first byte, and behind a blank, as half of them are, by two."""
+    return token[:2] if token[:1] == b" " and len(token) > 1 else token[0]
 
 
 class Counter:
@@ -79,14 +92,14 @@ class Counter:
     """
 
     def __init__(
-        self, vocabulary: Sequence[bytes], letters: str, numbers: str, blanks: str
+        self, shelves: dict[int | bytes, bytes], letters: str, numbers: str, blanks: str
     ) -> None:
         self._words = re.compile(f"[{blanks}]*[^{blanks}]+[\r\n]*|[{blanks}]+").findall
         self._ragged_words = re.compile(
             f"[{blanks}]*[^{blanks}]+(?:[{blanks}]*(?:(?<=[\r\n])|\\Z))?|[{blanks}]+"
         ).findall
         self._is_blank = re.compile(f"[{blanks}]").match
-        self._counts = _Counts(vocabulary, letters, numbers, blanks)
+        self._counts = _Counts(_Ranks(shelves), letters, numbers, blanks)
 
     def count(self, text: str) -> int:
         """Count the tokens of a text."""
@@ -103,15 +116,36 @@ class Counter:
         return total + sum(map(count, self._words(text, at)))
 
 
+class _Ranks(dict[bytes, int]):
+    """token -> rank, of those tokens that begin as something did that was to be merged."""
+
+    def __init__(self, shelves: dict[int | bytes, bytes]) -> None:
+        super().__init__()
+        self._shelves = shelves
+
+    def reach(self, data: bytes) -> None:
+        """Take from the shelves every token that could stand in data."""
+        if self._shelves:
+            for key in {*data, *_BEHIND_BLANK(data)}:
+                shelf = self._shelves.pop(key, None)
+                if shelf is not None:
+                    self.update(zip(*marshal.loads(shelf)))
+
+    @cached_property
+    def vocabulary(self) -> list[bytes]:
+        """All tokens by their ranks."""
+        for shelf in self._shelves.values():
+            self.update(zip(*marshal.loads(shelf)))
+        self._shelves.clear()
+        return sorted(self, key=self.__getitem__)
+
+
 class _Counts(dict[str, int]):
     """word -> number of tokens; a word never seen is cut into pieces, and these are merged."""
 
-    def __init__(
-        self, vocabulary: Sequence[bytes], letters: str, numbers: str, blanks: str
-    ) -> None:
+    def __init__(self, ranks: _Ranks, letters: str, numbers: str, blanks: str) -> None:
         super().__init__()
-        self._vocabulary = vocabulary
-        self._ranks = dict(zip(vocabulary, range(len(vocabulary))))
+        self._ranks = ranks
         self._classes = letters, numbers, blanks
         self._pieces_of_ascii = _pieces("A-Za-z", "0-9", "\t-\r ")
 
@@ -121,23 +155,21 @@ class _Counts(dict[str, int]):
         return _pieces(*self._classes)
 
     def __missing__(self, word: str) -> int:
-        ranks = self._ranks
+        data = word.encode("utf-8", "surrogatepass")
+        self._ranks.reach(data)
         # No token of the vocabulary falls into two pieces.
-        if word.encode("utf-8", "surrogatepass") in ranks:
+        if data in self._ranks:
             count = 1
         else:
             pieces = (self._pieces_of_ascii if word.isascii() else self._pieces_of_all)(word)
-            if len(word) > REMEMBERED_LENGTH:
-                if len(pieces) > 1:
-                    return sum(map(self.__getitem__, pieces))
-                return _merge(word.encode("utf-8", "surrogatepass"), ranks, self._vocabulary)
-            count = 0
-            for piece in pieces:
-                data = piece.encode("utf-8", "surrogatepass")
-                count += 1 if data in ranks else _merge(data, ranks, self._vocabulary)
-        if len(self) >= REMEMBERED_WORDS:
-            self.clear()
-        self[word] = count
+            if len(pieces) > 1:
+                count = sum(map(self.__getitem__, pieces))
+            else:
+                count = _merge(data, self._ranks)
+        if len(word) <= REMEMBERED_LENGTH:
+            if len(self) >= REMEMBERED_WORDS:
+                self.clear()
+            self[word] = count
         return count
 
 
@@ -156,16 +188,16 @@ def _pieces(letters: str, numbers: str, blanks: str) -> Callable[[str], list[str
     ).findall
 
 
-def _merge(data: bytes, ranks: Mapping[bytes, int], vocabulary: Sequence[bytes]) -> int:
+def _merge(data: bytes, ranks: _Ranks) -> int:
     """Count the tokens of one piece by byte pair encoding (Sennrich et al. 2016)."""
     if len(data) <= SHORT_PIECE:
         return _merge_short(data, ranks)
-    return _merge_long(_merge_runs(data, ranks, vocabulary), ranks)
+    return _merge_long(_merge_runs(data, ranks), ranks)
 
 
 def _merge_short(data: bytes, ranks: Mapping[bytes, int]) -> int:
     """Merge the pair of lowest rank, leftmost first, until no pair has one."""
-    never = len(ranks)
+    never = sys.maxsize
     rank = ranks.get
     parts = [data[at : at + 1] for at in range(len(data))]
     pairs = [rank(data[at : at + 2], never) for at in range(len(data) - 1)]
@@ -183,15 +215,14 @@ def _merge_short(data: bytes, ranks: Mapping[bytes, int]) -> int:
     return len(parts)
 
 
-def _merge_runs(
-    data: bytes, ranks: Mapping[bytes, int], vocabulary: Sequence[bytes]
-) -> list[bytes]:
+def _merge_runs(data: bytes, ranks: _Ranks) -> list[bytes]:
     """Begin the merging of a long piece: while the lowest pair is common, merge all of it at once.
 
     A token's own bytes always merge back into it, so no merge makes a pair of lower rank than its
     own, and all places of one rank may be merged together, from left to right: a replacement in a
     string whose characters stand for tokens. Runs of one character halve with each turn.
     """
+    vocabulary = ranks.vocabulary
     text = "".join([chr(ranks[data[at : at + 1]]) for at in range(len(data))])
     while True:
         candidates = (

@@ -173,6 +173,7 @@ declare
             and c.document_id = _write_chunks.document
             and c.generation_id = this_generation
     );
+    texts bytea[];
     failed text;
 begin
     -- Rows that stand as they stood are left alone, which is most of them after an edit.
@@ -232,10 +233,11 @@ begin
             and c.ordinal >= (select count(*) from piece)
     )
 
-    select max(p.error) into failed from piece as p;
+    select max(p.error), coalesce(array_agg(distinct p.content_hash), '{}') into failed, texts from piece as p;
 
-    perform grain._copy_vectors(tenant, document, this_generation, generation.model_id);
-    perform grain._queue_missing(tenant, document, this_generation, generation.model_id, priority);
+    perform grain._copy_vectors(tenant, this_generation, generation.model_id, texts);
+    perform grain._queue_missing(tenant, this_generation, generation.model_id, texts, priority);
+    before := array(select b from unnest(before) as b where b <> all(texts));
     if before <> '{}' then
         perform grain._drop_jobs(tenant, generation.model_id, before);
     end if;
@@ -246,13 +248,16 @@ $$;
 comment on function grain._write_chunks(record, uuid, uuid, text, text, text, text, smallint) is
 'Replaces the chunks of a document in one generation that differ, and queues the texts that have no vector. Returns why the splitter failed, if it did.';
 
-create or replace function grain._copy_vectors(tenant uuid, document uuid, generation bigint, model bigint)
+create or replace function grain._copy_vectors(tenant uuid, generation bigint, model bigint, texts bytea[])
 returns void
 language plpgsql
 volatile
 parallel unsafe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_seqscan = off
 as $$
 declare
     others bigint[] := array(
@@ -264,23 +269,21 @@ begin
         return;
     end if;
     insert into grain.embedding (tenant_id, generation_id, content_hash, embedding)
-    select distinct on (c.content_hash) tenant, generation, c.content_hash, known.embedding
-    from grain.chunk as c
-    inner join grain.embedding as known
-        on known.tenant_id = tenant
-            and known.generation_id = any(others)
-            and known.content_hash = c.content_hash
-    where c.tenant_id = tenant and c.document_id = document and c.generation_id = generation
-    order by c.content_hash
+    select distinct on (known.content_hash) tenant, generation, known.content_hash, known.embedding
+    from grain.embedding as known
+    where known.tenant_id = tenant
+        and known.generation_id = any(others)
+        and known.content_hash = any(texts)
+    order by known.content_hash
     on conflict do nothing;
 end;
 $$;
 
-comment on function grain._copy_vectors(uuid, uuid, bigint, bigint) is
-'Copies the vectors that this tenant has from the same model in another generation.';
+comment on function grain._copy_vectors(uuid, bigint, bigint, bytea[]) is
+'Copies the vectors of these texts that this tenant has from the same model in another generation.';
 
 create or replace function grain._queue_missing(
-    tenant uuid, document uuid, generation bigint, model bigint, priority smallint
+    tenant uuid, generation bigint, model bigint, texts bytea[], priority smallint
 )
 returns void
 language plpgsql
@@ -288,23 +291,23 @@ volatile
 parallel unsafe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_seqscan = off
 as $$
 begin
     -- Guarded by a look, not by a unique index: that would make writers of one text wait for each
     -- other, and two of them in opposite order deadlock. claim() takes the first of equal jobs.
+    -- One probe a text, whatever the statistics say of tables that were empty a moment ago.
     insert into grain.job (tenant_id, kind, model_id, content_hash, priority)
     select tenant, 'embed', model, missing.content_hash, _queue_missing.priority
-    from (
-        select distinct c.content_hash
-        from grain.chunk as c
-        where c.tenant_id = tenant and c.document_id = document and c.generation_id = generation
-            and not exists (
-                select from grain.embedding as e
-                where e.tenant_id = tenant and e.generation_id = generation
-                    and e.content_hash = c.content_hash
-            )
-    ) as missing
+    from unnest(texts) as missing (content_hash)
     where not exists (
+        select from grain.embedding as e
+        where e.tenant_id = tenant and e.generation_id = generation
+            and e.content_hash = missing.content_hash
+    )
+    and not exists (
         select from grain.job as j
         where j.tenant_id = tenant and j.kind = 'embed' and j.model_id = model
             and j.content_hash = missing.content_hash
@@ -312,8 +315,8 @@ begin
 end;
 $$;
 
-comment on function grain._queue_missing(uuid, uuid, bigint, bigint, smallint) is
-'One embed job for each text of a document that has neither vector nor job.';
+comment on function grain._queue_missing(uuid, bigint, bigint, bytea[], smallint) is
+'One embed job for each of these texts that has neither vector nor job.';
 
 create or replace function grain._drop_jobs(tenant uuid, model bigint, hashes bytea[])
 returns void
@@ -322,6 +325,9 @@ volatile
 parallel unsafe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_seqscan = off
 as $$
 begin
     delete from grain.job as j

@@ -16,16 +16,16 @@ parallel unsafe
 cost 100000
 rows 1
 as $$
+import importlib
 import os
 import urllib.parse
 
-if "@bundle_key@" not in GD:
-    plpy.execute("select grain._bundle()")
+plpy.execute("select grain._bundle()")
 url = endpoint or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
 key = os.environ.get(api_key_env) if api_key_env else None
 if not key and urllib.parse.urlsplit(url).hostname not in ("localhost", "127.0.0.1", "::1"):
     return [(None, "the server's environment has no %s" % api_key_env)]
-exchange = GD["@bundle_key@"].endpoint.embed(
+exchange = importlib.import_module("@bundle_key@.endpoint").embed(
     content, url, model, dimensions, send_dimensions, key, timeout
 )
 while True:
