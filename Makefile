@@ -55,5 +55,5 @@ cluster: install-postgres
 	@python3 -c 'import ensurepip' 2>/dev/null || \
 	    { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install python3-venv; } >/dev/null
 	@python3 -m venv .venv
-	@$(python) -m pip install --quiet --disable-pip-version-check --editable '.[dev,local]' >&2
+	@PYTHONWARNINGS=ignore $(python) -m pip install --quiet --disable-pip-version-check --editable '.[dev,local]' >&2
 	@touch $@

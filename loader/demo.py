@@ -31,15 +31,16 @@ ASK = r"""
 \pset pager off
 \pset footer off
 \pset linestyle unicode
-\pset border 0
+\pset border 2
 \pset expanded on
+\pset format wrapped
+\pset columns 120
 select
     rank,
     path,
     array_to_string(section_path, ' › ') as heading,
     lower(lines) || '–' || upper(lines) - 1 as lines,
-    left(regexp_replace(content, '\s+', ' ', 'g'), 400) as passage,
-    degraded
+    left(content, 400) || case when length(content) > 400 then ' …' else '' end as passage
 from grain.search(:'question', k => 2, neighbours => 0, source => 'documents');
 """
 
@@ -67,7 +68,7 @@ def main(dsn: str) -> None:
 
 
 def say(text: str) -> None:
-    console.print(f"\n{text}", style="bold", markup=False)
+    console.print(f"\n{text}", style="bold", markup=False, soft_wrap=True)
 
 
 def grain(dsn: str, *arguments: str) -> None:

@@ -22,7 +22,11 @@ def install(connection: psycopg.Connection[tuple[object, ...]]) -> str:
         for name in artifact.REQUIRES:
             _require_extension(connection, name)
         connection.execute(artifact.CONNECTION_GUARD)
-        connection.execute("create schema if not exists grain")
+        if (
+            connection.execute("select from pg_namespace where nspname = 'grain'").fetchone()
+            is None
+        ):
+            connection.execute("create schema grain")
         row = connection.execute(
             "select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace"
             " where e.extname = 'vector'"

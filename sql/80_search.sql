@@ -500,7 +500,7 @@ begin
             concat(
                 coalesce(d.path, d.title, src.name || '/' || d.key),
                 '#' || nullif(array_to_string(h.section_path, ' > '), ''),
-                ' L', j.first_line, '-L', j.last_line
+                ' L', j.first_line, '-L' || nullif(j.last_line, j.first_line)
             ) as citation,
             j.content,
             j.token_count,

@@ -53,7 +53,7 @@ def fill(connection: Connection, documents: list[dict[str, Any]]) -> None:
     with connection.cursor() as cursor:
         cursor.executemany(
             "insert into publisher values (%s, %s, %s)",
-            [(d["document"], i, text) for d in documents for i, text in enumerate(d["chunks"])],
+            [(d["document"], c["index"], c["content"]) for d in documents for c in d["chunks"]],
         )
         cursor.executemany(
             "insert into ours values (%s, %s)", [(d["document"], d["content"]) for d in documents]
@@ -65,7 +65,8 @@ def spans(documents: list[dict[str, Any]]) -> dict[Golden, tuple[int, int]]:
     found = {}
     for document in documents:
         start = 0
-        for place, text in enumerate(document["chunks"]):
+        for given in document["chunks"]:
+            place, text = given["index"], given["content"]
             at = document["content"].find(text, start)
             at = at if at >= 0 else document["content"].find(text)
             found[document["document"], place] = (at, at + len(text))
