@@ -114,6 +114,7 @@ class Packer:
         used = 0
         room = self.room
         last_start = last_end = -1
+        reached = -1  # the end of the last part of the span before, blanks and all
         while True:
             if self._work > TICK:
                 self._work = 0
@@ -122,7 +123,7 @@ class Packer:
             if part is None:
                 yield None
                 continue
-            is_new = bool(taken) and taken[-1].end > last_end
+            is_new = bool(taken) and taken[-1].end > reached
             cut = len(taken)
             if part is _END:
                 if not taken:
@@ -137,7 +138,7 @@ class Packer:
                     waiting.append(part)
                     taken, used = [], 0
                     continue
-                best = _best_cut(taken, part, last_end, room)
+                best = _best_cut(taken, part, reached, room)
                 level = taken[best].level if best < len(taken) else part.level
                 if best and level > part.inner:
                     cut = best
@@ -172,6 +173,7 @@ class Packer:
                     continue
                 yield Packed(start, end, units)
                 last_start, last_end = start, end
+            reached = taken[cut - 1].end
             if part is not _END:
                 waiting.append(part)
             waiting.extend(reversed(taken[cut:]))
@@ -366,7 +368,7 @@ def _any_border(at: int, low: int, high: int) -> int | None:
     return at if low < at < high else None
 
 
-def _best_cut(taken: list[Part], following: Part, last_end: int, room: int) -> int:
+def _best_cut(taken: list[Part], following: Part, reached: int, room: int) -> int:
     """How many of the taken parts to keep: up to the last of the strongest borders in the upper
     half of the room, or 0 if there is none behind the span before."""
     best, best_level = 0, -1
@@ -374,6 +376,6 @@ def _best_cut(taken: list[Part], following: Part, last_end: int, room: int) -> i
     for at, part in enumerate(taken, 1):
         used += part.units
         level = taken[at].level if at < len(taken) else following.level
-        if used * 2 >= room and part.end > last_end and level >= best_level:
+        if used * 2 >= room and part.end > reached and level >= best_level:
             best, best_level = at, level
     return best

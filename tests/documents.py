@@ -1,8 +1,10 @@
-"""Documents for tests: strategies that join awkward fragments, and long texts that are made."""
+"""Documents for tests: strategies that join awkward fragments, long texts, and a stopwatch."""
 
 from __future__ import annotations
 
 import random
+import time
+from collections.abc import Callable
 
 from hypothesis import strategies as st
 
@@ -88,13 +90,17 @@ _SENTENCES = (
     "it's we'll THEY'RE 'ſ",
 )
 
+_STOCK = (
+    *("the", "of", "and", "to", "in", "is", "was", "for", "on", "with", "as", "by", "at", "from"),
+    *("pump", "valve", "lamp", "filter", "motor", "press", "gauge", "pressure", "temperature"),
+    *("maintenance", "schedule", "inspection", "replaced", "manufacturer", "documentation"),
+)
+
 _CHARACTERS = (
     *" \t\n\r\x0b\x0c\x1c\x85\xa0\u1680\u2028\u3000\u200b\u200d\ufeff\ufe0f",
     *"aZ09.!?'\"#-=`~>*|<_。…猫é½١\u0301\u0e33\u1100\u1161\uac00\U0001f1e6\U0001f468\U0001f3fd",
     "\x00",
     "\x01",
-    "\r\n",
-    "\n\n",
 )
 
 
@@ -112,7 +118,9 @@ def markdown() -> st.SearchStrategy[str]:
 def runs() -> st.SearchStrategy[str]:
     """Long runs of one character between words, which is what breaks naive code."""
     run = st.builds(
-        lambda unit, times: unit * times, st.sampled_from(_CHARACTERS), st.integers(1, 400)
+        lambda unit, times: unit * times,
+        st.sampled_from((*_CHARACTERS, "\r\n", "ab", "-=")),
+        st.integers(1, 400),
     )
     return st.lists(st.one_of(run, st.sampled_from(_SENTENCES)), max_size=12).map("".join)
 
@@ -140,18 +148,30 @@ def generated(seed: int, lines: int = 40) -> str:
 def english(words: int, seed: int = 0) -> str:
     """Paragraphs of sentences of common words, with some that no vocabulary holds."""
     chosen = random.Random(seed)
-    stock = (
-        "the of and to in is was for on with as by at from that this pump valve lamp filter motor "
-        "press gauge pressure temperature maintenance schedule inspection replaced according "
-        "manufacturer documentation"
-    ).split()
     out = []
     for at in range(words):
         rare = "".join(chosen.choices("abcdeiklmnorstu", k=8))
-        word = chosen.choice(stock) if chosen.random() < 0.9 else rare
+        word = chosen.choice(_STOCK) if chosen.random() < 0.9 else rare
         if at % 13 == 0:
             word = word.capitalize()
         if at % 13 == 12:
             word += ".\n\n" if at % 78 == 77 else "."
         out.append(word)
     return " ".join(out)
+
+
+def grows_linearly(work: Callable[[str], object], text: str, times: int = 8) -> bool:
+    """Whether the work on a text that is `times` as long takes about so many times as long.
+
+    Quadratic work would take 64 times as long for 8; up to 20 is put down to noise.
+    """
+
+    def seconds(whole: str) -> float:
+        found = []
+        for _ in range(3):
+            started = time.process_time()
+            work(whole)
+            found.append(time.process_time() - started)
+        return min(found)
+
+    return seconds(text * times) < 2.5 * times * max(seconds(text), 0.001)
