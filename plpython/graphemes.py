@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
+#: A cluster or a run of flags that is longer than so many characters may be cut, to be quick.
+LONGEST = 256
+
 _JOINER = "\u200d"
 _NEVER_FIRST = frozenset("\u200c\u200d\uff9e\uff9f") | frozenset(
     # Skin tones, and the tags that spell the flags of regions.
@@ -14,10 +17,10 @@ _NEVER_FIRST = frozenset("\u200c\u200d\uff9e\uff9f") | frozenset(
 def border_before(text: str, offset: int, low: int) -> int:
     """The last place in (low, offset] between two grapheme clusters; offset if there is none.
 
-    text may be cut at low. A cluster that reaches from low past offset is thus cut, so that a
-    caller always gets on.
+    text may be cut at low. A cluster that reaches from low past offset is thus cut, and so is one
+    of more than LONGEST characters: a caller always gets on.
     """
-    for at in range(offset, low, -1):
+    for at in range(offset, max(low, offset - LONGEST), -1):
         if is_border(text, at, low):
             return at
     return offset
@@ -39,7 +42,7 @@ def is_border(text: str, at: int, low: int = 0) -> bool:
     if "\u1100" <= after <= "\ud7fb":
         return not _hangul_joins(before, after)
     if _is_flag_half(after):
-        start = at
+        start, low = at, max(low, at - LONGEST)
         while start > low and _is_flag_half(text[start - 1]):
             start -= 1
         return (at - start) % 2 == 0

@@ -33,9 +33,9 @@ def grouped(text: str, packer: Packer, parts: Iterable[Part | None]) -> Iterator
     """
     section: list[Part] = []
     for part in parts:
-        if part is None:
+        if part is None or packer.is_due():
             yield None
-        else:
+        if part is not None:
             section.append(part)
     if sum(part.units for part in section) <= packer.room:
         yield from section
@@ -46,7 +46,8 @@ def grouped(text: str, packer: Packer, parts: Iterable[Part | None]) -> Iterator
         part = waiting.pop()
         if part.units > packer.room and part.inner == SENTENCE:
             waiting.extend(reversed(packer.finer(part)))
-            yield None
+            if packer.is_due():
+                yield None
         else:
             fine.append(part)
     starts: set[int] = set()

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Callable, NamedTuple
 
-from .graphemes import border_before, is_border
+from .graphemes import LONGEST, border_before, is_border
 from .pieces import is_blank
 
 #: Borders, from the weakest: inside a word (between grapheme clusters, if they are not longer than
@@ -106,6 +106,13 @@ class Packer:
             return Part(start, end, sys.maxsize, level, inner)
         return Part(start, end, self._measure(start, end), level, inner)
 
+    def is_due(self) -> bool:
+        """Whether so much was measured since the last time it was that a tick is due."""
+        if self._work <= TICK:
+            return False
+        self._work = 0
+        return True
+
     def pack(self, parts: Iterable[Part | None]) -> Iterator[Packed | None]:
         """Yield the spans of contiguous parts in reading order, and None as ticks between."""
         source = iter(parts)
@@ -116,8 +123,7 @@ class Packer:
         last_start = last_end = -1
         reached = -1  # the end of the last part of the span before, blanks and all
         while True:
-            if self._work > TICK:
-                self._work = 0
+            if self.is_due():
                 yield None
             part = waiting.pop() if waiting else next(source, _END)
             if part is None:
@@ -343,9 +349,10 @@ class Packer:
     def _cluster_border(self, at: int, low: int, high: int) -> int | None:
         """The border between grapheme clusters in (low, high) that is next to `at`."""
         at = border_before(self._text, min(max(at, low + 1), high - 1), low)
-        while at < high and not is_border(self._text, at, low):
+        last = min(high, at + LONGEST)
+        while at < last and not is_border(self._text, at, low):
             at += 1
-        return at if low < at < high else None
+        return at if low < at < last else None
 
     def _trimmed(self, start: int, end: int) -> tuple[int, int]:
         """A span without blank lines at its ends and blanks at its end. It keeps the indent of its

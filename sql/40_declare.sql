@@ -327,9 +327,7 @@ declare
         inner join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
         where c.oid = relation
     );
-    table_name text := pg_catalog.format(
-        '%I.%I', space, (select c.relname from pg_catalog.pg_class as c where c.oid = relation)
-    );
+    table_name text := grain._name(relation);
     keys text[] := grain._key_columns(relation, track.key, track.tenant);
     mapped text[];
     changed text;
@@ -630,6 +628,39 @@ $$;
 comment on function grain._make_embedding_leaf(text, bigint, integer) is
 'Makes one leaf of embedding, for vectors of one width.';
 
+create or replace function grain._table(source_id bigint, name text)
+returns regclass
+language plpgsql
+stable
+parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- A table that was renamed still has its triggers, and they carry the source's id.
+    return coalesce(
+        (
+            select t.tgrelid::regclass
+            from pg_trigger as t
+            inner join pg_class as c on c.oid = t.tgrelid
+            inner join grain.source as s on s.source_id = _table.source_id
+            where t.tgname = 'grain_insert'
+                and t.tgfoid = 'grain._on_row()'::regprocedure
+                and t.tgparentid = 0
+                and t.tgargs = convert_to(_table.source_id::text, 'UTF8') || '\x00'::bytea
+                and (
+                    to_regclass(_table.name) = t.tgrelid
+                    or (to_regclass(_table.name) is null and pg_get_userbyid(c.relowner) = s.owner)
+                )
+            limit 1
+        ),
+        to_regclass(_table.name)
+    );
+end;
+$$;
+
+comment on function grain._table(bigint, text) is
+'The table of a source, under whatever name it has now; null when it is gone.';
+
 create or replace function grain._source(source text)
 returns table (source_id bigint, name text)
 language plpgsql
@@ -639,15 +670,19 @@ security definer
 rows 1
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    relation regclass := coalesce(
+        to_regclass(_source.source),
+        case when cardinality(parse_ident(_source.source)) = 1 then to_regclass('public.' || _source.source) end
+    );
 begin
-    -- By its stored name, or by another spelling of the same table's.
+    -- By its stored name, or by the name that the table has now.
     return query
     select s.source_id, s.name
     from grain.source as s
-    where s.name = _source.source
-        or to_regclass(s.name) = to_regclass(_source.source)
-        or s.name = 'public.' || _source.source
-    order by s.name = _source.source desc
+    where s.name in (_source.source, 'public.' || _source.source)
+        or grain._table(s.source_id, s.name) = relation
+    order by s.name = _source.source desc, s.source_id
     limit 1;
     if not found then
         raise exception 'the table "%" is not tracked', _source.source
@@ -677,7 +712,7 @@ declare
     trigger_name text;
 begin
     select s.source_id, s.name into tracked from grain._source(untrack.source) as s;
-    relation := to_regclass(tracked.name);
+    relation := grain._table(tracked.source_id, tracked.name);
     if relation is not null then
         foreach trigger_name in array array['grain_insert', 'grain_update', 'grain_delete', 'grain_truncate'] loop
             execute pg_catalog.format('drop trigger if exists %I on %s', trigger_name, relation);
@@ -707,13 +742,18 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     forgotten record;
+    relation regclass;
     generation bigint;
 begin
     select s.* into forgotten from grain.source as s
     where s.source_id = _forget_source.source for update;
-    if to_regclass(forgotten.name) is not null and not pg_has_role(
+    relation := grain._table(forgotten.source_id, forgotten.name);
+    if not pg_has_role(
         grain._caller(),
-        (select c.relowner from pg_class as c where c.oid = to_regclass(forgotten.name)), 'usage'
+        coalesce(
+            (select c.relowner from pg_class as c where c.oid = relation),
+            (select r.oid from pg_roles as r where r.rolname = forgotten.owner)
+        ), 'usage'
     ) then
         raise exception 'must be owner of table %', forgotten.name using errcode = '42501';
     end if;

@@ -663,6 +663,25 @@ $$;
 
 comment on function grain._backfill(bigint, boolean) is 'Takes up the rows that a newly tracked table has already.';
 
+create or replace function grain._name(relation regclass)
+returns text
+language plpgsql
+stable
+parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return (
+        select format('%I.%I', n.nspname, c.relname)
+        from pg_class as c
+        inner join pg_namespace as n on n.oid = c.relnamespace
+        where c.oid = relation
+    );
+end;
+$$;
+
+comment on function grain._name(regclass) is 'The name of a table with its schema, both quoted where they need it.';
+
 create or replace function grain.reconcile(source text)
 returns table (written bigint, retracted bigint)
 language plpgsql
@@ -674,16 +693,26 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     tracked record;
+    relation regclass;
     fresh record;
     stale record;
 begin
     select s.* into tracked
     from grain.source as s
     where s.source_id = (select o.source_id from grain._source(reconcile.source) as o);
-    perform grain._check_readable(tracked.name);
+    relation := grain._table(tracked.source_id, tracked.name);
+    if relation is null then
+        raise exception 'the table % is gone', tracked.name
+            using errcode = '42P01',
+                detail = 'It was dropped; its chunks are still there.',
+                hint = format('select grain.untrack(%L);', tracked.name);
+    end if;
+    perform grain._check_readable(relation);
+    update grain.source as s set name = grain._name(relation)
+    where s.source_id = tracked.source_id and s.name <> grain._name(relation);
     written := 0;
     retracted := 0;
-    for fresh in execute format('select %s from %s as t', grain._read_sql(tracked, 't'), tracked.name) loop
+    for fresh in execute format('select %s from %s as t', grain._read_sql(tracked, 't'), relation) loop
         if grain._put_document(
             tracked.source_id, grain._row_tenant(tracked.name, tracked.tenant_column, fresh.tenant),
             fresh.key, fresh.content, fresh.path, fresh.title, fresh.format, 0::smallint
@@ -695,7 +724,7 @@ begin
         'select d.tenant_id, d.key from grain.document as d where d.source_id = $1 and not exists ('
         'select from (select %s from %s as t) as r where r.key = d.key '
         'and grain._row_tenant(%L, %L, r.tenant) = d.tenant_id)',
-        grain._read_sql(tracked, 't'), tracked.name, tracked.name, tracked.tenant_column
+        grain._read_sql(tracked, 't'), relation, tracked.name, tracked.tenant_column
     ) using tracked.source_id loop
         perform grain._retract(tracked.source_id, stale.tenant_id, stale.key);
         retracted := retracted + 1;

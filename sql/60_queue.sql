@@ -229,6 +229,7 @@ as $$
 declare
     held record;
     source record;
+    relation regclass;
     fresh record;
     found_row boolean := false;
 begin
@@ -239,11 +240,12 @@ begin
         return false;
     end if;
     select s.* into source from grain.source as s where s.source_id = held.source_id;
-    perform grain._check_readable(source.name);
+    relation := grain._table(source.source_id, source.name);
+    perform grain._check_readable(relation);
     for fresh in
         execute format(
             'select * from (select %s from %s as t) as r where r.key = $1 and grain._row_tenant(%L, %L, r.tenant) = $2',
-            grain._read_sql(source, 't'), source.name, source.name, source.tenant_column
+            grain._read_sql(source, 't'), relation, source.name, source.tenant_column
         ) using held.key, held.tenant_id
     loop
         found_row := true;

@@ -54,14 +54,21 @@ declare
     before_scan text := current_setting('hnsw.iterative_scan', true);
     before_ef text := current_setting('hnsw.ef_search', true);
     bare text := format('e.embedding::%1$I.halfvec(%2$s) operator(%1$I.<=>) $1::%1$I.halfvec(%2$s)', vectors, width);
-    filtered text := '';
 begin
     if path_pattern is not null then
-        filtered :=
-            ' and exists (select from grain.chunk as c'
-            ' inner join grain.document as d on d.tenant_id = $2 and d.document_id = c.document_id'
-            ' where c.tenant_id = $2 and c.generation_id = $3'
-            ' and c.content_hash = e.content_hash and d.path like $4)';
+        -- The filter first, and exactly: what an index scan would drop behind it is never missed.
+        return query execute format(
+            'with kept as materialized ('
+            ' select distinct c.content_hash from grain.document as d'
+            ' inner join grain.chunk as c'
+            ' on c.tenant_id = $2 and c.generation_id = $3 and c.document_id = d.document_id'
+            ' where d.tenant_id = $2 and d.path like $4)'
+            ' select e.content_hash, %1$s as distance from kept'
+            ' inner join grain.embedding as e'
+            ' on e.tenant_id = $2 and e.generation_id = $3 and e.content_hash = kept.content_hash'
+            ' order by (%1$s) + 0 limit $5', bare
+        ) using query_embedding, tenant, generation, path_pattern, pool;
+        return;
     end if;
     select count(*) <= 5000 into few
     from (
@@ -69,7 +76,7 @@ begin
         where e.tenant_id = tenant and e.generation_id = generation
         limit 5001
     ) as bounded;
-    if few or filtered <> '' or not grain._has_vector_index(leaf) then
+    if few or not grain._has_vector_index(leaf) then
         -- Adding nothing to the distance keeps the planner from the approximate index.
         bare := '(' || bare || ') + 0';
     else
@@ -78,8 +85,8 @@ begin
     end if;
     return query execute format(
         'select e.content_hash, %s as distance from grain.embedding as e'
-        ' where e.tenant_id = $2 and e.generation_id = $3%s order by %s limit $5', bare, filtered, bare
-    ) using query_embedding, tenant, generation, path_pattern, pool;
+        ' where e.tenant_id = $2 and e.generation_id = $3 order by %s limit $4', bare, bare
+    ) using query_embedding, tenant, generation, pool;
     if before_scan is not null then
         perform set_config('hnsw.iterative_scan', before_scan, true);
         perform set_config('hnsw.ef_search', before_ef, true);

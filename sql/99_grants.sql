@@ -43,7 +43,9 @@ grant execute on function
 grain._caller(),
 grain._tenant(text),
 grain._relation(text),
+grain._name(regclass),
 grain._source(text),
+grain._table(bigint, text),
 grain._key_columns(regclass, text, text),
 grain._check_columns(regclass, text[], text, text[]),
 grain._declare_source(

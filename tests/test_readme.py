@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+
 from conftest import ROOT
 
 README = ROOT / "README.md"

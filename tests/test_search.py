@@ -233,6 +233,29 @@ def test_max_tokens_caps_the_answer(page: Connection) -> None:
     assert len(page.execute("select from grain.search('zebra', max_tokens => 1)").fetchall()) == 1
 
 
+def test_a_strict_path_filter_leaves_k_rows(page: Connection) -> None:
+    for i in range(300):
+        folder = "rare" if i % 100 == 0 else "common"
+        page.execute(
+            "insert into page values (%s, %s, %s)", [i, f"{folder}/{i}.md", f"zebra number {i}"]
+        )
+    jobs = page.execute(
+        "select tenant_id, job_id, input from grain.claim('w', max_items => 500)"
+    ).fetchall()
+    vectors = [f"[1,{(int(job[2].split()[-1]) % 100 == 0 and 9) or 0},0]" for job in jobs]
+    page.execute(
+        "select grain.complete('w', %s, %s, %s::halfvec[])",
+        [[j[0] for j in jobs], [j[1] for j in jobs], vectors],
+    )
+    for mode in ("dense", "hybrid", "lexical"):
+        rows = page.execute(
+            "select path from grain.search('zebra', query_embedding => '[1,0,0]', path => 'rare/',"
+            " k => 3, mode => %s)",
+            [mode],
+        ).fetchall()
+        assert sorted(rows) == [("rare/0.md",), ("rare/100.md",), ("rare/200.md",)], mode
+
+
 def test_a_source_filter(page: Connection) -> None:
     page.execute("create table note (id int primary key, body text)")
     page.execute("select grain.track('note', content => 'body')")

@@ -7,15 +7,18 @@ import time
 
 import psycopg
 import pytest
-from conftest import Connect, value
-from documents import any_text, markdown
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pg_grain import artifact
 from pg_grain.database import Connection
+from pg_grain.install import install
 from pg_grain.plpython import tokens
 from pg_grain.plpython.chunking import chunk, split_text
 from pg_grain.plpython.pieces import Rule
+
+from conftest import Connect, value
+from documents import any_text, markdown
 
 RULES = {
     "window": Rule("window", "characters", 1000, 200),
@@ -199,3 +202,20 @@ def test_a_session_keeps_its_modules(db: Connection, connect: Connect) -> None:
     db.execute("select * from grain.chunk('y')")
     assert value(db, "select modules()") == before
     assert value(connect(), "select modules()") == 0
+
+
+def test_a_pooled_session_gets_new_code(db: Connection, connect: Connect) -> None:
+    """The modules are kept under the digest of their text."""
+    pooled = connect()
+    assert value(pooled, "select content from grain.chunk('new')") == "new"
+    real = artifact.modules
+    altered = dict(real())
+    altered["rows"] = altered["rows"].replace("piece.content,", "piece.content.upper(),")
+    try:
+        artifact.modules = lambda: altered
+        install(db)
+        assert value(pooled, "select content from grain.chunk('new')") == "NEW"
+    finally:
+        artifact.modules = real
+    install(db)
+    assert value(pooled, "select content from grain.chunk('new')") == "new"

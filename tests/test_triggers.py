@@ -263,6 +263,60 @@ def test_a_renamed_table_stays_tracked(article: Connection) -> None:
     article.execute("insert into essay (id, org_id, body) values (2, '42', 'Beta.')")
     article.execute("delete from essay where id = 1")
     assert article.execute("select content from grain.chunk").fetchall() == [("Beta.",)]
+    assert article.execute("select * from grain.reconcile('essay')").fetchone() == (0, 0)
+    assert value(article, "select name from grain.source") == "public.essay"
+    article.execute("alter table essay rename to note")
+    article.execute("select grain.untrack('note')")
+    assert counts(article) == (0, 0, 0)
+
+
+def test_a_changed_owner_changes_nothing(article: Connection, make_role: MakeRole) -> None:
+    article.execute(f"alter table article owner to {make_role('grain_writer')}")  # type: ignore[arg-type]
+    put(article, "Alpha.")
+    assert counts(article) == (1, 1, 1)
+
+
+def test_a_table_that_is_gone_is_said_to_be_gone(article: Connection) -> None:
+    article.execute("drop table article")
+    with pytest.raises(psycopg.Error, match="is gone") as caught:
+        article.execute("select * from grain.reconcile('public.article')")
+    assert caught.value.diag.message_hint == "select grain.untrack('public.article');"
+
+
+def test_triggers_may_be_made_to_fire_under_replication(article: Connection) -> None:
+    article.execute("alter table article enable always trigger grain_insert")
+    article.execute("set session_replication_role = replica")
+    put(article, "Replicated.")
+    article.execute("reset session_replication_role")
+    assert counts(article) == (1, 1, 1)
+
+
+def test_a_source_is_made_while_readers_read_and_writers_write(
+    article: Connection, connect: Connect
+) -> None:
+    put(article, "Alpha.")
+    article.execute("create table page (id int primary key, body text)")
+    reader, writer, other = connect(), connect(), connect()
+    reader.execute("begin isolation level repeatable read")
+    reader.execute("select count(*) from grain.chunk")
+    article.execute("select grain.track('page', content => 'body')")
+    writer.execute("begin")
+    writer.execute("insert into article (id, org_id, body) values (2, '42', 'Beta.')")
+    article.execute("create table note (id int primary key, body text)")
+    tracking = threading.Thread(
+        target=other.execute, args=["select grain.track('note', content => 'body')"]
+    )
+    tracking.start()
+    # While it waits for the writer it asks for its lock a little at a time, and nobody queues long.
+    third = connect()
+    third.execute("set lock_timeout = '2s'")
+    for key in range(10, 16):
+        third.execute("insert into article (id, org_id, body) values (%s, '42', 'More.')", [key])
+    writer.execute("commit")
+    tracking.join(timeout=30)
+    assert not tracking.is_alive()
+    assert value(article, "select count(*) from grain.source") == 3
+    reader.execute("rollback")
 
 
 def test_the_table_of_another_cannot_be_tracked(article: Connection, make_role: MakeRole) -> None:
