@@ -217,9 +217,9 @@ class Packer:
             elif tail and tail[-1].level > WORD:
                 break
             else:
-                at = self._fit(part.end, part.start, part.units, left, self._word_border)
+                at, units = self._fit(part.end, part.start, part.units, left, self._word_border)
                 if at < part.end:
-                    tail.append(Part(at, part.end, left, WORD, WORD))
+                    tail.append(Part(at, part.end, units, WORD, WORD))
                 break
         tail.reverse()
         if tail and tail[0].start <= taken[0].start:
@@ -282,17 +282,16 @@ class Packer:
         else inside a word. None where not even one character fits."""
         start, end = part.start, part.end
         allowed = room - used
-        at = self._fit(start, end, part.units, allowed, self._word_border)
-        units = self._measure(start, at) if at > start else 0
+        at, units = self._fit(start, end, part.units, allowed, self._word_border)
         level = WORD
         if at == start or (used + units) * 2 < room:
-            inside = self._fit(start, end, part.units, allowed, self._cluster_border)
+            inside, fitting = self._fit(start, end, part.units, allowed, self._cluster_border)
             if inside == start and not used:
-                inside = self._fit(start, end, part.units, allowed, _any_border)
-                inside = max(inside, start + 1)
+                inside, fitting = self._fit(start, end, part.units, allowed, _any_border)
+                if inside == start:
+                    inside, fitting = start + 1, self._measure(start, start + 1)
             if inside > start:
-                at, level = inside, INSIDE
-                units = self._measure(start, at)
+                at, units, level = inside, fitting, INSIDE
         if at == start:
             return None, [part]
         head = Part(start, at, units, part.level, WORD)
@@ -311,9 +310,10 @@ class Packer:
         units: int,
         allowed: int,
         border: Callable[[int, int, int], int | None],
-    ) -> int:
-        """The border that is farthest from near, of all up to far, with at most so many units
-        between; near if there is none. Found by interpolation, as units grow evenly."""
+    ) -> tuple[int, int]:
+        """The border that is far from near on the way to far with at most so many units between,
+        and these; near and 0 if there is none. By interpolation, for units grow evenly; what is
+        found may leave a sixteenth of what is allowed."""
         anchor = near
         near_units, far_units = 0, units
         for turn in range(12):
@@ -330,7 +330,7 @@ class Packer:
             near, near_units = at, found
             if (allowed - found) * 16 < allowed:
                 break
-        return near
+        return near, near_units
 
     def _word_border(self, at: int, low: int, high: int) -> int | None:
         """The border between words in (low, high), the last up to `at`, or the next behind it."""

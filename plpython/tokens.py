@@ -122,14 +122,25 @@ class _Ranks(dict[bytes, int]):
     def __init__(self, shelves: dict[int | bytes, bytes]) -> None:
         super().__init__()
         self._shelves = shelves
+        self._bytes = b""
+        self._pairs: set[bytes] = set()
 
     def reach(self, data: bytes) -> None:
         """Take from the shelves every token that could stand in data."""
-        if self._shelves:
-            for key in {*data, *_BEHIND_BLANK(data)}:
-                shelf = self._shelves.pop(key, None)
-                if shelf is not None:
-                    self.update(zip(*marshal.loads(shelf)))
+        # Most words are of letters that were reached before, behind at most one blank.
+        blank = data.find(b" ")
+        if (
+            not data.translate(None, self._bytes)
+            and blank == data.rfind(b" ")
+            and (blank < 0 or data[blank : blank + 2] in self._pairs)
+        ):
+            return
+        for key in {*data, *_BEHIND_BLANK(data)}:
+            shelf = self._shelves.pop(key, None)
+            if shelf is not None:
+                self.update(zip(*marshal.loads(shelf)))
+        self._bytes = bytes({*self._bytes, *data})
+        self._pairs.update(_BEHIND_BLANK(data))
 
     @cached_property
     def vocabulary(self) -> list[bytes]:
