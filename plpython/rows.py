@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Callable
 
@@ -34,7 +33,7 @@ def rows(
     windows, and `error` says why. The same holds for a rule in tokens without a vocabulary, whose
     windows are as many bytes: no token is shorter than a byte.
     """
-    rule = Rule(splitter, unit, size, overlap, prefix, json.loads(options))
+    rule = Rule(splitter, unit, size, overlap, prefix, _options(options))
     pieces: list[Piece] = []
     error = None
     try:
@@ -69,3 +68,13 @@ def rows(
             piece.content,
             error,
         )
+
+
+def _options(packed: str) -> dict[str, object]:
+    """The options of a rule. Most have none, and a session's first call can do without json."""
+    if packed == "{}":
+        return {}
+    import json
+
+    options: dict[str, object] = json.loads(packed)
+    return options

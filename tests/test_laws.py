@@ -205,23 +205,25 @@ RULES = {
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("kind", LONG)
 def test_time_is_linear(kind: str, rule: str) -> None:
-    assert grows_linearly(lambda text: pieces(text, RULES[rule], "markdown"), LONG[kind])
+    text = LONG[kind]
+    if RULES[rule].size < 100:
+        text = text[: len(text) // 3]
+    assert grows_linearly(lambda text: pieces(text, RULES[rule], "markdown"), text)
 
 
 @pytest.mark.parametrize("format", ["markdown", "text"])
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("kind", LONG)
+@pytest.mark.parametrize("rule", ["prose", "tokens"])
+@pytest.mark.parametrize("kind", ["English", "one line", "one word", "emoji", "headings", "stops"])
 def test_ticks_and_pieces_come_often(kind: str, rule: str, format: str) -> None:
-    """Between two answers no more than 200,000 characters are counted, all recounts included."""
-    text = LONG[kind] * 16
-    work = most = 0
+    """Of a text of 200,000 characters few are counted from one answer to the next."""
+    text = LONG[kind] * (200_000 // len(LONG[kind]))
+    counted = [0]
 
     def count(part: str) -> int:
-        nonlocal work
-        work += len(part)
+        counted[-1] += len(part)
         return COUNTER.count(part)
 
     for _ in chunk(text, RULES[rule], format=format, title=TITLE, count=count):
-        most = max(most, work)
-        work = 0
-    assert max(most, work) <= 200_000
+        counted.append(0)
+    assert sum(counted) > 180_000
+    assert max(counted) < 90_000
