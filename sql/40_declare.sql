@@ -431,12 +431,6 @@ declare
     made_source bigint;
     made_generation bigint;
 begin
-    if not pg_has_role(
-        grain._caller(),
-        (select c.relowner from pg_class as c where c.oid = to_regclass(_declare_source.name)), 'usage'
-    ) then
-        raise exception 'must be owner of table %', name using errcode = '42501';
-    end if;
     if exists (select from grain.source as s where s.name = _declare_source.name) then
         raise exception 'the table % is tracked already', name
             using errcode = '42710',
@@ -487,6 +481,7 @@ begin
     inner join pg_namespace as n on n.oid = c.cfgnamespace
     where c.oid = configuration
     returning source_id into made_source;
+    perform grain._must_own(made_source);
     made_generation := grain._make_generation(made_source, rule.rule_id, model.model_id);
     update grain.generation as g
     set state = 'live', ready_at = g.created_at, live_at = g.created_at
@@ -700,6 +695,37 @@ $$;
 
 comment on function grain._source(text) is 'The source of that name, or an error that lists the sources.';
 
+create or replace function grain._must_own(source_id bigint)
+returns void
+language plpgsql
+stable
+parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    source record;
+    owner oid;
+begin
+    select s.* into source from grain.source as s where s.source_id = _must_own.source_id;
+    owner := coalesce(
+        (
+            select c.relowner from pg_class as c
+            where c.oid = grain._table(source.source_id, source.name)
+        ),
+        (select r.oid from pg_roles as r where r.rolname = source.owner)
+    );
+    if owner is null or not pg_has_role(grain._caller(), owner, 'usage') then
+        raise exception 'must be owner of table %', source.name
+            using errcode = '42501',
+                detail = 'It concerns the rows of every tenant.',
+                hint = format('set role %s;', coalesce(owner::regrole::text, 'postgres'));
+    end if;
+end;
+$$;
+
+comment on function grain._must_own(bigint) is
+'Refuses a caller who does not own a source''s table.';
+
 create or replace function grain.untrack(source text)
 returns text
 language plpgsql
@@ -741,22 +767,10 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    forgotten record;
-    relation regclass;
     generation bigint;
 begin
-    select s.* into forgotten from grain.source as s
-    where s.source_id = _forget_source.source for update;
-    relation := grain._table(forgotten.source_id, forgotten.name);
-    if not pg_has_role(
-        grain._caller(),
-        coalesce(
-            (select c.relowner from pg_class as c where c.oid = relation),
-            (select r.oid from pg_roles as r where r.rolname = forgotten.owner)
-        ), 'usage'
-    ) then
-        raise exception 'must be owner of table %', forgotten.name using errcode = '42501';
-    end if;
+    perform from grain.source as s where s.source_id = _forget_source.source for update;
+    perform grain._must_own(_forget_source.source);
     update grain.source as s set live_generation_id = null where s.source_id = _forget_source.source;
     delete from grain.job as j where j.source_id = _forget_source.source;
     for generation in

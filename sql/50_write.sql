@@ -630,6 +630,7 @@ declare
     chunks bigint;
     waiting bigint;
 begin
+    perform grain._must_own(_backfill.source_id);
     select s.*, r.name as rule, m.name as model into source
     from grain.source as s
     inner join grain.generation as g on g.generation_id = s.live_generation_id
@@ -700,6 +701,7 @@ begin
     select s.* into tracked
     from grain.source as s
     where s.source_id = (select o.source_id from grain._source(reconcile.source) as o);
+    perform grain._must_own(tracked.source_id);
     relation := grain._table(tracked.source_id, tracked.name);
     if relation is null then
         raise exception 'the table % is gone', tracked.name

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,24 +18,13 @@ from pg_grain.database import Connection
 from pg_grain.install import install
 from pg_grain.vocabulary import blob
 
-from conftest import ROOT, drop_database, make_database
-
-
-def server_dsn() -> str:
-    """PG_GRAIN_TEST_DSN if given, else the private cluster."""
-    given = os.environ.get("PG_GRAIN_TEST_DSN")
-    if given:
-        return given
-    started = subprocess.run(
-        [ROOT / "docker" / "cluster.sh", "dsn"], capture_output=True, text=True, check=True
-    )
-    return started.stdout.splitlines()[-1]
+from conftest import ROOT, drop_database, find_server, make_database
 
 
 @contextmanager
 def fresh_database() -> Iterator[tuple[str, Connection]]:
     """A new database with pg_grain and its vocabulary: (DSN, connection in autocommit mode)."""
-    server = server_dsn()
+    server = find_server()
     name = f"grain_bench_{uuid4().hex[:12]}"
     dsn = make_database(server, name)
     try:

@@ -23,9 +23,8 @@ Connect = Callable[..., database.Connection]
 MakeRole = Callable[[str], str]
 
 
-@pytest.fixture(scope="session")
-def server_dsn() -> str:
-    """The server: PG_GRAIN_TEST_DSN if given, else the private cluster."""
+def find_server() -> str:
+    """PG_GRAIN_TEST_DSN if given, else the private cluster."""
     given = os.environ.get("PG_GRAIN_TEST_DSN")
     if given:
         return given
@@ -33,6 +32,12 @@ def server_dsn() -> str:
         [ROOT / "docker" / "cluster.sh", "dsn"], capture_output=True, text=True, check=True
     )
     return started.stdout.splitlines()[-1]
+
+
+@pytest.fixture(scope="session")
+def server_dsn() -> str:
+    """DSN of the server."""
+    return find_server()
 
 
 def make_database(server_dsn: str, name: str, template: str = "template0") -> str:

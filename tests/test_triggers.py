@@ -328,6 +328,24 @@ def test_the_table_of_another_cannot_be_tracked(article: Connection, make_role: 
     article.execute("reset role")
 
 
+def test_the_source_of_another_cannot_be_touched(article: Connection, make_role: MakeRole) -> None:
+    put(article, "Alpha.")
+    source = value(article, "select source_id from grain.source")
+    article.execute(f"set role {make_role('grain_writer')}")  # type: ignore[arg-type]
+    for call in (
+        f"grain._backfill({source}, true)",
+        f"grain._forget_source({source})",
+        "grain.reconcile('article')",
+        "grain.untrack('article')",
+        "grain._declare_source('public.article', 'x', '{id}', 'body', null, null, null, null,"
+        " 'prose', null, 'inline', null, null)",
+    ):
+        with pytest.raises(psycopg.Error, match=r"must be owner|is tracked already"):
+            article.execute(f"select {call}")  # type: ignore[arg-type]
+    article.execute("reset role")
+    assert counts(article) == (1, 1, 1)
+
+
 def test_an_owner_who_is_no_superuser_tracks_and_untracks(
     db: Connection, make_role: MakeRole
 ) -> None:

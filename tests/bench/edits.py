@@ -13,12 +13,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmark import arguments, finish, table
-
 from pg_grain.plpython import tokens
 from pg_grain.plpython.chunking import chunk
 from pg_grain.plpython.pieces import Rule
 from pg_grain.vocabulary import blob
+
+from benchmark import arguments, finish, table
 
 RULES = {
     "prose": Rule("prose", "tokens", 400, 60, "{section}"),
@@ -28,10 +28,34 @@ RULES = {
 SHAPES = ((20, 40), (60, 80), (80, 120), (100, 100), (180, 220), (30, 300), (240, 260), (350, 390))
 DOCUMENTS = 30
 
-_WORDS = (
-    "river stone light water engine table window paper garden winter summer bridge market silver "
-    "green alpha beta gamma delta people morning story number letter mountain island"
-).split()
+_WORDS = [
+    "river",
+    "stone",
+    "light",
+    "water",
+    "engine",
+    "table",
+    "window",
+    "paper",
+    "garden",
+    "winter",
+    "summer",
+    "bridge",
+    "market",
+    "silver",
+    "green",
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "people",
+    "morning",
+    "story",
+    "number",
+    "letter",
+    "mountain",
+    "island",
+]
 
 
 def paragraph(chooser: random.Random, words: int) -> str:
@@ -61,7 +85,10 @@ def main() -> None:
         touched: dict[str, list[int]] = {name: [] for name in RULES}
         sizes: dict[str, int] = {}
         for _ in range(DOCUMENTS):
-            body = [paragraph(chooser, chooser.randint(low, high)) for _ in range(60_000 // (low + high))]
+            body = [
+                paragraph(chooser, chooser.randint(low, high))
+                for _ in range(60_000 // (low + high))
+            ]
             top = [paragraph(chooser, chooser.randint(low, high)), *body]
             middle = list(body)
             middle[len(body) // 2] = middle[len(body) // 2].replace(" ", " really ", 1)
