@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
@@ -68,7 +69,13 @@ def _cuts(text: str, parts: list[Part], capacity: int) -> Iterator[int | None]:
     """Yield the indexes at which groups begin, in no order, and None as ticks between."""
     units = [min(part.units, capacity) for part in parts]
     ends = list(accumulate(units, initial=0))
-    strengths = [(part.level, _strength(text, part.start)) for part in parts]
+    strengths: dict[int, int] = {}
+
+    def strength(at: int) -> int:
+        if at not in strengths:
+            strengths[at] = _strength(text, parts[at].start)
+        return strengths[at]
+
     looked_at = 0
     # The depth at which halving has gone wrong: the strengths of a text can be made to rise.
     patience = 4 * len(parts).bit_length()
@@ -86,13 +93,15 @@ def _cuts(text: str, parts: list[Part], capacity: int) -> Iterator[int | None]:
         least = 2 * capacity // 5
         low, high = ends[first] + least, ends[last] - least
         middle = (ends[first] + ends[last]) // 2
-        allowed = [at for at in range(first + 1, last) if low <= ends[at] <= high]
-        borders = allowed or range(first + 1, last)
+        borders = range(
+            bisect_left(ends, low, first + 1, last), bisect_right(ends, high, first + 1, last)
+        ) or range(first + 1, last)
         if depth > patience:
-            cut = min(borders, key=lambda at: abs(ends[at] - middle))
+            yield (cut := min(borders, key=lambda at: abs(ends[at] - middle)))
         else:
-            cut = max(borders, key=lambda at: (strengths[at], -abs(ends[at] - middle)))
-        yield cut
+            level = max(parts[at].level for at in borders)
+            strongest = (at for at in borders if parts[at].level == level)
+            yield (cut := max(strongest, key=lambda at: (strength(at), -abs(ends[at] - middle))))
         segments += [(first, cut, depth + 1), (cut, last, depth + 1)]
 
 
