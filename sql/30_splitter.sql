@@ -110,11 +110,13 @@ import sys
 
 if "@bundle_key@" not in sys.modules:
     plpy.execute("select grain._bundle()")
-counter = GD.get("@bundle_key@:" + tokenizer)
-if counter is None and plpy.execute(
-    plpy.prepare("select grain._vocabulary($1) as here", ["text"]), [tokenizer]
-)[0]["here"]:
-    counter = GD["@bundle_key@:" + tokenizer]
+counter = None
+if tokenizer is not None:
+    counter = GD.get("@bundle_key@:" + tokenizer)
+    if counter is None and plpy.execute(
+        plpy.prepare("select grain._vocabulary($1) as here", ["text"]), [tokenizer]
+    )[0]["here"]:
+        counter = GD["@bundle_key@:" + tokenizer]
 yield from sys.modules["@bundle_key@.rows"].rows(
     content or "", splitter, unit, size, overlap, prefix or "", options,
     format, path or "", title or "", None if counter is None else counter.count,
@@ -126,42 +128,41 @@ comment on function grain._split(
 ) is
 'Cuts a text. Besides the pieces it returns empty rows (ordinal is null), at which the server can be interrupted: drop them.';
 
-create or replace function grain._count(content text, tokenizer text)
-returns integer
+create or replace function grain._counts(content text, tokenizer text)
+returns setof integer
 language plpython3u
 stable
 strict
 parallel safe
 cost 1000
+rows 1
 as $$
 counter = GD.get("@bundle_key@:" + tokenizer)
 if counter is None:
     if not plpy.execute(
         plpy.prepare("select grain._vocabulary($1) as here", ["text"]), [tokenizer]
     )[0]["here"]:
-        return None
+        return
     counter = GD["@bundle_key@:" + tokenizer]
-return counter.count(content)
+yield from counter.counts(content)
 $$;
 
-comment on function grain._count(text, text) is
-'Tokens of a text by an installed vocabulary; null where it is not installed.';
+comment on function grain._counts(text, text) is
+'Tokens of a text by an installed vocabulary, as counts to be added up, between which the server can be interrupted; none where it is not installed.';
 
-create or replace function grain._windows(content text, size integer, overlap integer)
-returns text[]
-language plpython3u
-immutable
-strict
+create or replace function grain._has_vocabulary(tokenizer text)
+returns boolean
+language plpgsql
+stable
 parallel safe
-cost 1000
+set search_path = pg_catalog, pg_temp
 as $$
-import sys
-
-plpy.execute("select grain._bundle()")
-return sys.modules["@bundle_key@.chunking"].split_text(content, size, overlap)
+begin
+    return exists (select from grain.vocabulary as v where v.name = _has_vocabulary.tokenizer);
+end;
 $$;
 
-comment on function grain._windows(text, integer, integer) is 'Sliding windows of characters.';
+comment on function grain._has_vocabulary(text) is 'Whether a vocabulary is installed.';
 
 create or replace function grain._tokenizer_is_missing(tokenizer text)
 returns void
@@ -200,7 +201,7 @@ begin
             select count(*) from regexp_matches(content, '[^[:space:]]+', 'g')
         );
         else
-            counted := grain._count(content, tokenizer);
+            select sum(c) into counted from grain._counts(content, tokenizer) as c;
             if counted is null then
                 perform grain._tokenizer_is_missing(tokenizer);
             end if;
@@ -227,7 +228,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform grain._check_sizes(chunk_size, overlap);
-    return coalesce(grain._windows(content, chunk_size, overlap), '{}');
+    return (
+        select coalesce(array_agg(w.content order by w.ordinal), '{}')
+        from grain._split(
+            split_text.content, 'window', 'characters', chunk_size, overlap, '', null, '{}', 'text', null, null
+        ) as w
+        where w.ordinal is not null
+    );
 end;
 $$;
 
@@ -296,7 +303,7 @@ as $$
 declare
     rule record := grain._rule(rule_name);
 begin
-    if rule.unit = 'tokens' and grain._count('', rule.tokenizer) is null then
+    if rule.unit = 'tokens' and not grain._has_vocabulary(rule.tokenizer) then
         perform grain._tokenizer_is_missing(rule.tokenizer);
     end if;
     return query

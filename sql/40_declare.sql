@@ -441,7 +441,7 @@ begin
         raise exception 'there is no mode "%"', mode
             using errcode = '22023', hint = 'mode => ''inline'' splits in the trigger, mode => ''queued'' in a worker.';
     end if;
-    if rule.unit = 'tokens' and grain._count('', rule.tokenizer) is null then
+    if rule.unit = 'tokens' and not grain._has_vocabulary(rule.tokenizer) then
         perform grain._tokenizer_is_missing(rule.tokenizer);
     end if;
     select m.* into model from grain.model as m

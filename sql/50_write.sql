@@ -53,6 +53,34 @@ $$;
 comment on function grain._read_sql(record, text) is
 'SQL that reads tenant, key, content, path, title and format, as text, off a row of a source.';
 
+create or replace function grain._key_sql(source record, relation regclass, row_name text)
+returns text
+language plpgsql
+stable
+parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return (
+        select string_agg(
+            format(
+                '%s.%I = %s::%s', row_name, k.name,
+                case
+                    when cardinality(source.key_columns) = 1 then '$1'
+                    else format('($1::jsonb ->> %s)', k.place - 1)
+                end,
+                format_type(a.atttypid, a.atttypmod)
+            ), ' and '
+        )
+        from unnest(source.key_columns) with ordinality as k (name, place)
+        inner join pg_attribute as a on a.attrelid = relation and a.attname = k.name
+    );
+end;
+$$;
+
+comment on function grain._key_sql(record, regclass, text) is
+'SQL that finds the row of a document''s key ($1), by the columns'' own types and so by their index.';
+
 create or replace function grain._row_tenant(source_name text, tenant_column text, value text)
 returns uuid
 language plpgsql

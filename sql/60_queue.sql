@@ -244,10 +244,11 @@ begin
     perform grain._check_readable(relation);
     for fresh in
         execute format(
-            'select * from (select %s from %s as t) as r where r.key = $1 and grain._row_tenant(%L, %L, r.tenant) = $2',
-            grain._read_sql(source, 't'), relation, source.name, source.tenant_column
-        ) using held.key, held.tenant_id
+            'select %s from %s as t where %s', grain._read_sql(source, 't'), relation,
+            grain._key_sql(source, relation, 't')
+        ) using held.key
     loop
+        continue when grain._row_tenant(source.name, source.tenant_column, fresh.tenant) <> tenant;
         found_row := true;
         perform grain._put_document(
             source.source_id, tenant, fresh.key, fresh.content, fresh.path, fresh.title, fresh.format, held.priority

@@ -169,6 +169,24 @@ def test_statement_timeout_stops_a_splitter(db: Connection, rule: str) -> None:
     assert time.monotonic() - before < 10
 
 
+def test_statement_timeout_stops_a_count(db: Connection) -> None:
+    body = "Some words that go on and on, and end here. " * 400_000
+    db.execute("create temporary table big as select %s::text as body", [body])
+    db.execute("select grain.count_tokens('warm')")
+    db.execute("set statement_timeout = '300ms'")
+    before = time.monotonic()
+    with pytest.raises(psycopg.errors.QueryCanceled):
+        db.execute("select sum(grain.count_tokens(body)) from big, generate_series(1, 50)")
+    assert time.monotonic() - before < 10
+
+
+def test_a_long_text_is_counted_in_stretches(db: Connection, vocabulary: bytes) -> None:
+    body = "It's 1 day.\n\n  Then  another;\tand more… " * 5_000
+    whole = tokens.load(vocabulary).count(body)
+    assert value(db, "select grain.count_tokens(%s)", body) == whole
+    assert value(db, "select count(*) from grain._counts(%s, 'cl100k_base')", body) > 1
+
+
 def test_a_splitter_yields_between_its_rows(db: Connection) -> None:
     """It is at the empty rows that the server can be interrupted."""
     body = "Some words that go on and on, and end here.\n\n" * 40_000

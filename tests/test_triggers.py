@@ -519,6 +519,29 @@ def test_queued_mode_leaves_the_splitting_to_a_worker(db: Connection) -> None:
     assert counts(db) == (1, 1, 1)
 
 
+def test_a_chunk_job_finds_its_row_by_its_index(db: Connection) -> None:
+    db.execute("create table pair (a int, b text, org text, body text, primary key (a, b))")
+    db.execute("select grain.track('pair', content => 'body', tenant => 'org', mode => 'queued')")
+    db.execute(
+        "insert into pair select i, 'key ' || i, 'org', 'Text ' || i from generate_series(1, 500) i"
+    )
+    db.execute("analyze pair")
+    plan = db.execute(
+        "select grain._key_sql(s, 'pair'::regclass, 't') from grain.source as s"
+    ).fetchone()
+    assert plan is not None
+    explained = db.execute(
+        f"explain select from pair as t where {plan[0].replace('$1', '%s')}",  # type: ignore[arg-type]
+        ['[7, "key 7"]', '[7, "key 7"]'],
+    ).fetchall()
+    assert any("Index" in row[0] for row in explained)
+    for tenant, job in db.execute(
+        "select tenant_id, job_id from grain.claim('w', max_items => 500)"
+    ).fetchall():
+        db.execute("select grain.complete_chunk('w', %s, %s)", [tenant, job])
+    assert counts(db) == (500, 500, 500)
+
+
 def test_two_writers_of_one_text_do_not_wait_and_ask_once(
     article: Connection, connect: Connect
 ) -> None:
