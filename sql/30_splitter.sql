@@ -343,6 +343,7 @@ stable
 parallel safe
 cost 10000
 rows 20
+security definer
 set search_path = pg_catalog, pg_temp
 as $$
 select piece.* from grain._chunk($1, $2, $3) as piece;

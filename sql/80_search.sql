@@ -768,6 +768,7 @@ language sql
 volatile
 parallel unsafe
 rows 10
+security definer
 set search_path = pg_catalog, pg_temp
 as $$
 select f.* from grain._find($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as f;

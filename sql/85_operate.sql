@@ -55,6 +55,7 @@ returns boolean
 language plpgsql
 volatile
 parallel unsafe
+security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

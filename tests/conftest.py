@@ -20,7 +20,7 @@ from pg_grain.vocabulary import blob
 
 ROOT = Path(__file__).resolve().parent.parent
 Connect = Callable[..., database.Connection]
-MakeRole = Callable[[str], str]
+MakeRole = Callable[..., str]
 
 
 def find_server() -> str:
@@ -127,11 +127,12 @@ def make_role(db: database.Connection) -> Iterator[MakeRole]:
     """Makes roles, which belong to the whole server, and drops them with all they own here."""
     made = []
 
-    def make(member_of: str) -> str:
+    def make(member_of: str = "") -> str:
         name = f"grain_test_{uuid4().hex[:12]}"
         made.append(name)
         db.execute(f"create role {name}")  # type: ignore[arg-type]
-        db.execute(f"grant {member_of} to {name}")  # type: ignore[arg-type]
+        if member_of:
+            db.execute(f"grant {member_of} to {name}")  # type: ignore[arg-type]
         return name
 
     yield make

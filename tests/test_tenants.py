@@ -139,6 +139,18 @@ def test_an_admin_sees_all_tenants(two: Connection, make_role: MakeRole) -> None
     assert value(two, "select content from grain.search('zebra', tenant => 'b')") == "zebra of b"
 
 
+def test_a_role_may_be_given_one_function_alone(two: Connection, make_role: MakeRole) -> None:
+    two.execute("reset role")
+    web = make_role()
+    two.execute(f"grant usage on schema grain to {web}")  # type: ignore[arg-type]
+    two.execute(f"grant execute on function grain.search to {web}")  # type: ignore[arg-type]
+    two.execute(f"set role {web}")  # type: ignore[arg-type]
+    assert value(two, "select content from grain.search('zebra', tenant => 'a')") == "zebra of a"
+    for forbidden in ("select from grain.chunk", "select grain.version()"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            two.execute(forbidden)  # type: ignore[arg-type]
+
+
 def test_a_reader_writes_nothing(two: Connection) -> None:
     for statement in (
         "delete from grain.chunk",
