@@ -6,7 +6,8 @@ set -euo pipefail
 pg-grain install
 pg-grain tokenizer add cl100k_base
 
-pg-grain serve --host 0.0.0.0 &
+# In the compose network, under the service's name, which the database is told.
+pg-grain serve --host 0.0.0.0 --allow-remote --announce http://loader:8089/v1 &
 pg-grain work &
 # The worker finishes its batch before it leaves. If either ends by itself, so does the container,
 # and its restart policy starts both again.

@@ -180,10 +180,16 @@ def work(dsn: str, once: bool, batch: int, tokens: int, lease: int) -> None:
 @click.option("--host", default="127.0.0.1", show_envvar=True, help="Address to listen on.")
 @click.option("--port", default=8089, show_envvar=True, help="Port to listen on.")
 @click.option("--allow-remote", is_flag=True, help="Listen on an address others can reach.")
-def serve_command(host: str, port: int, allow_remote: bool) -> None:
+@click.option("--announce", default=None, help="Tell the database that it is served at this URL.")
+@click.pass_obj
+def serve_command(dsn: str, host: str, port: int, allow_remote: bool, announce: str | None) -> None:
     """Serve the local model under the OpenAI embeddings protocol."""
+    from .local_model import NAME
     from .serve import serve
 
+    if announce:
+        with connection(dsn) as opened:
+            opened.execute("select grain.set_endpoint(%s, %s)", [NAME, announce])
     serve(host, port, allow_remote=allow_remote)
 
 

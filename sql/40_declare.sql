@@ -128,10 +128,7 @@ begin
                 detail = 'Keys are named, never stored; the name is in capitals and ends in _API_KEY.',
                 hint = 'api_key_env => ''OPENAI_API_KEY''';
     end if;
-    if endpoint !~ '^https?://[^[:space:]]+$' then
-        raise exception 'the endpoint is no http or https address'
-            using errcode = '22023', hint = 'endpoint => ''https://api.example.com/v1''';
-    end if;
+    perform grain._check_endpoint(endpoint);
     if exists (select from grain.model as m where m.name = create_model.name) then
         raise exception 'the model "%" is there already', name
             using errcode = '42710',
@@ -159,6 +156,44 @@ comment on function grain.create_model(
     text, integer, text, text, text, text, integer, text, numeric, boolean
 ) is
 'Declares an embedding model and returns its id; tables tracked from now on use it, unless is_default => false. The API key is named (an environment variable), never stored.';
+
+create or replace function grain.set_endpoint(model text, endpoint text)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform grain._check_endpoint(endpoint);
+    update grain.model as m set endpoint = set_endpoint.endpoint where m.name = set_endpoint.model;
+    if not found then
+        raise exception 'there is no model "%"', model
+            using errcode = '42704', hint = 'select name from grain.model;';
+    end if;
+end;
+$$;
+
+comment on function grain.set_endpoint(text, text) is
+'Says where a model is asked from now on; its vectors stay. null means OPENAI_BASE_URL, else the provider''s own.';
+
+create or replace function grain._check_endpoint(endpoint text)
+returns void
+language plpgsql
+immutable
+parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if endpoint !~ '^https?://[^[:space:]]+$' then
+        raise exception 'the endpoint is no http or https address'
+            using errcode = '22023', hint = 'endpoint => ''https://api.example.com/v1''';
+    end if;
+end;
+$$;
+
+comment on function grain._check_endpoint(text) is 'Refuses what is no address.';
 
 create or replace function grain._relation(source text)
 returns regclass

@@ -76,5 +76,6 @@ to grain_worker;
 
 grant execute on function
 grain.create_model(text, integer, text, text, text, text, integer, text, numeric, boolean),
+grain.set_endpoint(text, text),
 grain.add_tokenizer(text, bytea)
 to grain_admin;

@@ -291,6 +291,17 @@ def test_models_of_the_provider(db: Connection) -> None:
         assert caught.value.diag.message_hint, call
 
 
+def test_a_model_moves_to_another_host(db: Connection) -> None:
+    db.execute("select grain.set_endpoint('tiny', 'http://elsewhere:8089/v1')")
+    assert value(db, "select endpoint from grain.models() where name = 'tiny'") == (
+        "http://elsewhere:8089/v1"
+    )
+    for call in ("'tiny', 'nowhere'", "'none', null"):
+        with pytest.raises(psycopg.Error) as caught:
+            db.execute(f"select grain.set_endpoint({call})")  # type: ignore[arg-type]
+        assert caught.value.diag.message_hint
+
+
 @pytest.mark.parametrize("dimensions", [2000, 3072, 4000])
 def test_wide_vectors_are_stored_indexed_and_found(db: Connection, dimensions: int) -> None:
     db.execute("select grain.create_model('wide', dimensions => %s)", [dimensions])
