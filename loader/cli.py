@@ -153,7 +153,7 @@ def work(dsn: str, once: bool, batch: int, tokens: int, lease: int) -> None:
         if not once:
             worker.run()
             return
-        opened.execute("select grain.reap(), grain.sweep()")
+        worker.tidy()
         with bar("jobs") as progress:
             task = progress.add_task("embedding", total=worker.backlog())
 

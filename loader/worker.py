@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -24,6 +25,8 @@ log = logging.getLogger(__name__)
 
 #: Longest wait between two looks at an empty queue, in seconds.
 POLL = 2.0
+#: Shortest time between two sweeps, which read every chunk, in seconds.
+SWEEP = 300.0
 
 
 class Job(NamedTuple):
@@ -70,12 +73,19 @@ class Worker:
         self.stop = threading.Event()
         self.tally = Tally()
         self._providers: dict[str, Provider] = {}
+        self._swept = float("-inf")
         teach_vectors(connection)
 
-    def drain(self, report: Callable[[Tally], None] = lambda tally: None) -> Tally:
-        """Work until no job is due; what an earlier crash left behind is swept first."""
+    def tidy(self) -> None:
+        """Take expired leases back and sweep up what a crash or a race left, now and then."""
         self.connection.execute("select grain.reap()")
-        self.connection.execute("select grain.sweep()")
+        if time.monotonic() - self._swept >= SWEEP:
+            self.connection.execute("select grain.sweep()")
+            self._swept = time.monotonic()
+
+    def drain(self, report: Callable[[Tally], None] = lambda tally: None) -> Tally:
+        """Work until no job is due."""
+        self.tidy()
         while not self.stop.is_set() and not self.tally.pipeline and self.step():
             report(self.tally)
         return self.tally

@@ -242,7 +242,7 @@ $$;
 comment on function grain._relation(text) is
 'The table of that name, refused where triggers could not keep its chunks true.';
 
-create or replace function grain._key_columns(relation regclass, key text, tenant text)
+create or replace function grain._key_columns(relation regclass, key text)
 returns text[]
 language plpgsql
 stable
@@ -278,7 +278,7 @@ begin
 end;
 $$;
 
-comment on function grain._key_columns(regclass, text, text) is
+comment on function grain._key_columns(regclass, text) is
 'The key''s columns: those named, else the primary key''s.';
 
 create or replace function grain._check_columns(relation regclass, key_columns text[], content text, others text[])
@@ -363,7 +363,7 @@ declare
         where c.oid = relation
     );
     table_name text := grain._name(relation);
-    keys text[] := grain._key_columns(relation, track.key, track.tenant);
+    keys text[] := grain._key_columns(relation, track.key);
     mapped text[];
     changed text;
     made_source bigint;

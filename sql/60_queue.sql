@@ -501,7 +501,7 @@ end;
 $$;
 
 comment on function grain.sweep() is
-'Drops vectors that no chunk uses and queues chunks that have neither vector nor job. The worker calls it when it starts and when it is idle.';
+'Drops vectors that no chunk uses and queues chunks that have neither vector nor job. The worker calls it when it starts and every five minutes.';
 
 create or replace function grain.models()
 returns table (

@@ -43,7 +43,7 @@ grain._relation(text),
 grain._name(regclass),
 grain._source(text),
 grain._table(bigint, text),
-grain._key_columns(regclass, text, text),
+grain._key_columns(regclass, text),
 grain._check_columns(regclass, text[], text, text[]),
 grain._declare_source(
     text, text, text[], text, text, text, text, text, text, text, text, text, integer
