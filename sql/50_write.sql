@@ -408,8 +408,8 @@ set plan_cache_mode = force_custom_plan
 as $$
 declare
     document uuid;
-    gone record;
-    texts record;
+    texts bytea[];
+    model bigint;
 begin
     select d.document_id into document
     from grain.document as d
@@ -417,19 +417,17 @@ begin
         and d.key = _retract.key
     for update;
     if document is not null then
-        for gone in
-            select g.model_id, array_agg(distinct c.content_hash) as hashes
-            from grain.chunk as c
-            inner join grain.generation as g on g.generation_id = c.generation_id
+        texts := array(
+            select distinct c.content_hash from grain.chunk as c
             where c.tenant_id = _retract.tenant and c.document_id = document
-            group by g.model_id
-        loop
-            delete from grain.document as d
-            where d.tenant_id = _retract.tenant and d.document_id = document;
-            perform grain._drop_jobs(tenant, gone.model_id, gone.hashes);
-        end loop;
+        );
         delete from grain.document as d
         where d.tenant_id = _retract.tenant and d.document_id = document;
+        for model in
+            select distinct g.model_id from grain.generation as g where g.source_id = _retract.source_id
+        loop
+            perform grain._drop_jobs(tenant, model, texts);
+        end loop;
     end if;
     delete from grain.job as j
     where j.tenant_id = _retract.tenant and j.kind = 'chunk'
@@ -554,6 +552,29 @@ $$;
 comment on function grain._retract_if_gone(record, regclass, anyelement) is
 'Retracts the document of an old row, unless another row has its key by now.';
 
+create or replace function grain._take_up(source record, fresh record, priority smallint)
+returns void
+language plpgsql
+volatile
+parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    tenant uuid := grain._row_tenant(source.name, source.tenant_column, fresh.tenant);
+begin
+    if source.mode = 'inline' then
+        perform grain._put_document(
+            source.source_id, tenant, fresh.key, fresh.content, fresh.path, fresh.title, fresh.format, priority
+        );
+    else
+        perform grain._queue_chunk(source.source_id, tenant, fresh.key, priority);
+    end if;
+end;
+$$;
+
+comment on function grain._take_up(record, record, smallint) is
+'Cuts a row of a source at once, or queues it, as the source''s mode has it.';
+
 create or replace function grain._on_row()
 returns trigger
 language plpgsql
@@ -578,17 +599,7 @@ begin
     perform grain._check_origin(source.name, source.owner, root);
     if tg_op <> 'DELETE' then
         execute 'select ' || grain._read_sql(source, '($1)') into fresh using new;
-        if source.mode = 'inline' then
-            perform grain._put_document(
-                source.source_id, grain._row_tenant(source.name, source.tenant_column, fresh.tenant),
-                fresh.key, fresh.content, fresh.path, fresh.title, fresh.format, 0::smallint
-            );
-        else
-            perform grain._queue_chunk(
-                source.source_id, grain._row_tenant(source.name, source.tenant_column, fresh.tenant),
-                fresh.key, 0::smallint
-            );
-        end if;
+        perform grain._take_up(source, fresh, 0::smallint);
     end if;
     if tg_op <> 'INSERT' then
         perform grain._retract_if_gone(source, root, old);
@@ -656,7 +667,6 @@ declare
     fresh record;
     documents bigint := 0;
     chunks bigint;
-    waiting bigint;
 begin
     perform grain._must_own(_backfill.source_id);
     select s.*, r.name as rule, m.name as model into source
@@ -669,17 +679,7 @@ begin
         perform grain._check_readable(source.name);
         for fresh in execute format('select %s from %s as t', grain._read_sql(source, 't'), source.name) loop
             documents := documents + 1;
-            if source.mode = 'inline' then
-                perform grain._put_document(
-                    source.source_id, grain._row_tenant(source.name, source.tenant_column, fresh.tenant),
-                    fresh.key, fresh.content, fresh.path, fresh.title, fresh.format, -10::smallint
-                );
-            else
-                perform grain._queue_chunk(
-                    source.source_id, grain._row_tenant(source.name, source.tenant_column, fresh.tenant),
-                    fresh.key, -10::smallint
-                );
-            end if;
+            perform grain._take_up(source, fresh, -10::smallint);
         end loop;
     end if;
     execute format('select count(*) from grain.%I', 'chunk_' || source.live_generation_id) into chunks;
