@@ -12,20 +12,25 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import Callable
 
-#: A memo of this many words of at most this many characters takes about 15 MB.
-REMEMBERED_WORDS = 120_000
+#: Two memos of this many words of at most this many characters take about 15 MB.
+REMEMBERED = 60_000
 REMEMBERED_LENGTH = 48
 
-# A line of nothing but blanks, or blanks behind the last line end, make one piece with the line end
-# before them, unless punctuation has taken that. A pattern that begins with one character is found
-# fifteen times faster.
-_RAGGED_BY_LF = re.compile(r"\n(?:[^\S\r\n]+(?:[\r\n]+|\Z))+")
-_RAGGED = re.compile(r"[\r\n](?:[^\S\r\n]+(?:[\r\n]+|\Z))+")
+#: Longer texts are counted in stretches of about so many characters: a blank that does not count by
+#: itself then costs little.
+_STRETCH = 2048
+#: Marks of a part that begins or ends with a blank, beyond any count.
+_BEGINS, _ENDS = 1 << 40, 1 << 60
+#: Blanks before a word or at the end of a line, and a blank of another kind before a blank.
+_INDENT = re.compile(r" (?<!  ) +(?:\n(?=\S|\Z)|(?=\S))")
+_odd_blank = re.compile(r"[^\S\r\n ] ").search
+_between_blanks = re.compile(r" (?=\s|\Z)(?<=\s )").search
+_MAY_BE_RAGGED = re.compile(r"[\r\n](?:[^\S\r\n]|\Z)").search
 
 _BEHIND_BLANK = re.compile(rb"(?=( .))", re.DOTALL).findall
 
 #: So many characters are counted in one go where nobody may have to wait.
-STRETCH = 1 << 16
+COUNTED = 1 << 16
 _WORD_END = re.compile("[A-Za-z0-9](?= )")
 
 #: Up to here a search for the lowest rank along the whole piece is faster than a queue.
@@ -88,9 +93,9 @@ class Counter:
     """Counts tokens of cl100k_base; special tokens are plain text.
 
     The pattern of cl100k_base never puts a blank behind a character that is none into one piece,
-    but for line ends behind punctuation. So a text falls into words, with the blanks before and
-    the line ends behind them, whose counts add up; and a word that was seen costs one look into a
-    dictionary.
+    but for line ends behind punctuation; nor does it put the last blank before a word into one
+    piece with what is before. So a text falls into parts between blanks, whose counts add up where
+    no blank stands between two others; and a part that was seen costs one look into a dictionary.
 
     letters, numbers and blanks are the insides of character classes for `re`.
     """
@@ -98,26 +103,42 @@ class Counter:
     def __init__(
         self, shelves: dict[int | bytes, bytes], letters: str, numbers: str, blanks: str
     ) -> None:
-        self._words = re.compile(f"[{blanks}]*[^{blanks}]+[\r\n]*|[{blanks}]+").findall
-        self._ragged_words = re.compile(
-            f"[{blanks}]*[^{blanks}]+(?:[{blanks}]*(?:(?<=[\r\n])|\\Z))?|[{blanks}]+"
-        ).findall
-        self._is_blank = re.compile(f"[{blanks}]").match
-        self._counts = _Counts(_Ranks(shelves), letters, numbers, blanks)
+        self._parts = _Parts(_Words(shelves, letters, numbers, blanks))
 
     def count(self, text: str) -> int:
         """Count the tokens of a text."""
-        count = self._counts.__getitem__
-        total = at = 0
-        for match in (_RAGGED if "\r" in text else _RAGGED_BY_LF).finditer(text):
-            # From the last word before on, words are cut the slow way.
-            cut = text.rfind(" ", at, match.start())
-            if cut <= at or self._is_blank(text, cut - 1):
-                cut = at
-            total += sum(map(count, self._words(text, at, cut)))
-            total += sum(map(count, self._ragged_words(text[cut : match.end()])))
-            at = match.end()
-        return total + sum(map(count, self._words(text, at)))
+        total = 0
+        for stretch in (text,) if len(text) < _STRETCH else _stretches(text):
+            count, is_sum = 0, False
+            if "   " not in stretch:
+                count, is_sum = self._parts.count(stretch)
+            total += count if is_sum else self._count_indented(stretch)
+        return total
+
+    def _count_indented(self, text: str) -> int:
+        """Count a text with several blanks in a row: those before a line end are a piece with it,
+        and all but the last before a word are one."""
+        words = self._parts.words
+        if _odd_blank(text):
+            return words.count(text)
+        runs: list[str] = []
+
+        def shorten(match: re.Match[str]) -> str:
+            run = match.group()
+            runs.append(run)
+            return " \n" if run[-1] == "\n" else " "
+
+        count, is_sum = self._parts.count(_INDENT.sub(shorten, text))
+        if not is_sum:
+            return words.count(text)
+        line_ends = 0
+        for run in runs:
+            if run[-1] == "\n":
+                line_ends += 1
+                count += words[run]
+            else:
+                count += words[run[1:]]
+        return count - line_ends * words[" \n"]
 
     def counts(self, text: str) -> Iterator[int]:
         """Yield counts that add up to that of the text, each of so much that it takes some 20 ms.
@@ -126,7 +147,7 @@ class Counter:
         """
         start = 0
         while True:
-            border = _WORD_END.search(text, start + STRETCH)
+            border = _WORD_END.search(text, start + COUNTED)
             end = border.end() if border else len(text)
             yield self.count(text[start:end])
             if border is None:
@@ -169,19 +190,86 @@ class _Ranks(dict[bytes, int]):
         return sorted(self, key=self.__getitem__)
 
 
-class _Counts(dict[str, int]):
-    """word -> number of tokens; a word never seen is cut into pieces, and these are merged."""
+class _Parts(dict[str, int]):
+    """part -> tokens of it and the blank before, + _BEGINS and _ENDS where blanks touch these."""
 
-    def __init__(self, ranks: _Ranks, letters: str, numbers: str, blanks: str) -> None:
+    def __init__(self, words: _Words) -> None:
         super().__init__()
-        self._ranks = ranks
+        self.words = words
+
+    def count(self, text: str) -> tuple[int, bool]:
+        """The sum of the counts of a text's parts, and whether it is the count of the text."""
+        parts = iter(text.split(" "))
+        first = next(parts)
+        counted = sum(map(self.__getitem__, parts))
+        is_sum = (
+            counted < _BEGINS
+            or (counted < _ENDS and not first[-1:].isspace())
+            or _between_blanks(text) is None
+        )
+        return counted % _BEGINS + (self.words.count(first) if first else 0), is_sum
+
+    def __missing__(self, part: str) -> int:
+        count = self.words.count(" " + part)
+        if not part or part[0].isspace():
+            count += _BEGINS
+        if not part or part[-1].isspace():
+            count += _ENDS
+        if len(part) <= REMEMBERED_LENGTH:
+            if len(self) >= REMEMBERED:
+                self.clear()
+            self[part] = count
+        return count
+
+
+class _Words(dict[str, int]):
+    """word, with the blanks before and the line ends behind it -> tokens."""
+
+    def __init__(
+        self, shelves: dict[int | bytes, bytes], letters: str, numbers: str, blanks: str
+    ) -> None:
+        super().__init__()
+        self._ranks = _Ranks(shelves)
         self._classes = letters, numbers, blanks
         self._pieces_of_ascii = _pieces("A-Za-z", "0-9", "\t-\r ")
+        self._words = re.compile(f"[{blanks}]*[^{blanks}]+[\r\n]*|[{blanks}]+").findall
 
     @cached_property
     def _pieces_of_all(self) -> Callable[[str], list[str]]:
         # Compiling three thousand ranges takes longer than anything else in loading.
         return _pieces(*self._classes)
+
+    @cached_property
+    def _ragged(self) -> tuple[re.Pattern[str], Callable[..., list[str]], Callable[..., object]]:
+        # A line of nothing but blanks, or blanks behind the last line end, make one piece with the
+        # line end before them, unless punctuation has taken that.
+        blanks = self._classes[2]
+        return (
+            re.compile(r"[\r\n](?:[^\S\r\n]+(?:[\r\n]+|\Z))+"),
+            re.compile(
+                f"[{blanks}]*[^{blanks}]+(?:[{blanks}]*(?:(?<=[\r\n])|\\Z))?|[{blanks}]+"
+            ).findall,
+            re.compile(f"[{blanks}]").match,
+        )
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text, word by word."""
+        count = self.__getitem__
+        visible = text.split()
+        if len(visible) == 1 and text.endswith(visible[0]):
+            return count(text)
+        total = at = 0
+        if _MAY_BE_RAGGED(text):
+            ragged, ragged_words, is_blank = self._ragged
+            for match in ragged.finditer(text):
+                # From the last word before on, words are cut the slow way.
+                cut = text.rfind(" ", at, match.start())
+                if cut <= at or is_blank(text, cut - 1):
+                    cut = at
+                total += sum(map(count, self._words(text, at, cut)))
+                total += sum(map(count, ragged_words(text[cut : match.end()])))
+                at = match.end()
+        return total + sum(map(count, self._words(text, at)))
 
     def __missing__(self, word: str) -> int:
         data = word.encode("utf-8", "surrogatepass")
@@ -196,10 +284,21 @@ class _Counts(dict[str, int]):
             else:
                 count = _merge(data, self._ranks)
         if len(word) <= REMEMBERED_LENGTH:
-            if len(self) >= REMEMBERED_WORDS:
+            if len(self) >= REMEMBERED:
                 self.clear()
             self[word] = count
         return count
+
+
+def _stretches(text: str) -> Iterator[str]:
+    """A text in stretches that begin with a visible character at the start of a line; else whole,
+    as far as there is no such place."""
+    start = at = 0
+    while 0 <= at < len(text):
+        at = text.find("\n", max(at, start + _STRETCH)) + 1 or len(text)
+        if at == len(text) or not text[at].isspace():
+            yield text[start:at]
+            start = at
 
 
 def _pieces(letters: str, numbers: str, blanks: str) -> Callable[[str], list[str]]:

@@ -122,11 +122,11 @@ def test_counting_again_gives_the_same(counter: tokens.Counter) -> None:
 
 
 def test_the_memo_has_a_limit(blob: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "REMEMBERED_WORDS", 50)
+    monkeypatch.setattr(tokens, "REMEMBERED", 50)
     small = tokens.load(blob)
     text = english(2000, seed=3)
     assert small.count(text) == tokens.load(blob).count(text)
-    assert len(small._counts) <= 50
+    assert len(small._parts) <= 50 and len(small._parts.words) <= 50
 
 
 @pytest.mark.parametrize("unit", ["a", " ", "\n", "ab", "-=", "猫", "\u200b", "aB3 ", "é"])
