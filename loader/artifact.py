@@ -66,10 +66,11 @@ def room(name: str) -> Path:
 
 
 def modules() -> dict[str, str]:
-    """The modules of plpython/: their text by their names."""
+    """The modules of plpython/ and its packages: their text by their dotted names."""
+    folder = room("plpython")
     return {
-        path.stem: path.read_text("utf-8")
-        for path in sorted(room("plpython").glob("*.py"))
+        ".".join(path.relative_to(folder).with_suffix("").parts): path.read_text("utf-8")
+        for path in sorted(folder.rglob("*.py"))
         if path.stem != "__init__"
     }
 
@@ -88,6 +89,7 @@ def script(version: str = VERSION, first_migrations: int | None = None) -> str:
     views = "\n".join(path.read_text("utf-8") for path in sorted(room("sql").glob("views/*.sql")))
     values = {
         "@bundle_key@": key,
+        "@bundle_names@": repr(tuple(bundle)),
         "@bundle_modules@": repr(bundle),
         "@migration_names@": _array([name for name, _ in steps], "name"),
         "@migration_bodies@": _array([text for _, text in steps], "migration"),

@@ -11,26 +11,24 @@ systems (Muthitacharoen et al., "A low-bandwidth network file system", 2001).
 
 from __future__ import annotations
 
-import re
-import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
+from zlib import crc32
 
-from .packing import GROUP, SENTENCE, Packer, Part
+from .blocks import GROUP, SENTENCE
+from .packing import Packer, Part
 
-#: So many characters behind a border decide on its strength, by shingles of so many, each from the
-#: start of a word.
-_HEAD = 96
-_SHINGLE = 12
-_WORD_START = re.compile(r"(?<!\S)(?=\S)")
-#: So many borders are looked at before a tick.
-_LOOKED_AT = 1 << 16
+#: So many characters behind a border decide on its strength, by shingles of two words.
+_HEAD = 72
+#: So many borders are measured, and so many looked at, before a tick.
+_MEASURED = 1 << 13
+_LOOKED_AT = 1 << 18
 
 
 def grouped(text: str, packer: Packer, parts: Iterable[Part | None]) -> Iterator[Part | None]:
-    """Yield the parts of one section, and None as ticks between; the first of each group but the
-    first gets the level GROUP.
+    """Yield the parts of one section, and None as ticks between; GROUP is added to the level of the
+    first of each group but the first.
 
     A section that fits the packer's room is one group. A part that does not fit is cut at its
     sentences, so that a paragraph without end is grouped as well. A group of several parts leaves
@@ -42,7 +40,7 @@ def grouped(text: str, packer: Packer, parts: Iterable[Part | None]) -> Iterator
             yield None
         if part is not None:
             section.append(part)
-    if sum(part.units for part in section) <= packer.room:
+    if sum([part.units for part in section]) <= packer.room:
         yield from section
         return
     fine: list[Part] = []
@@ -55,59 +53,65 @@ def grouped(text: str, packer: Packer, parts: Iterable[Part | None]) -> Iterator
                 yield None
         else:
             fine.append(part)
+    if sum([part.units for part in fine]) <= packer.room:
+        # It was too long to be counted at once.
+        yield from fine
+        return
+    repeated = max(packer.overlap, *[packer.header_units(part.header) for part in fine])
     starts: set[int] = set()
-    for cut in _cuts(text, fine, packer.room - packer.overlap):
+    for cut in _cuts(text, fine, packer.room - repeated):
         if cut is None:
             yield None
         else:
             starts.add(cut)
     for index, part in enumerate(fine):
-        yield part._replace(level=GROUP) if index in starts else part
+        yield part._replace(level=part.level | GROUP) if index in starts else part
 
 
 def _cuts(text: str, parts: list[Part], capacity: int) -> Iterator[int | None]:
     """Yield the indexes at which groups begin, in no order, and None as ticks between."""
-    units = [min(part.units, capacity) for part in parts]
-    ends = list(accumulate(units, initial=0))
-    strengths: dict[int, int] = {}
-
-    def strength(at: int) -> int:
-        if at not in strengths:
-            strengths[at] = _strength(text, parts[at].start)
-        return strengths[at]
-
+    ends = list(accumulate([min(part.units, capacity) for part in parts], initial=0))
+    strengths: list[int] = []
+    for at, part in enumerate(parts):
+        if at % _MEASURED == 0:
+            yield None
+        strengths.append(part.level << 32 | _strength(text, part.start))
     looked_at = 0
     # The depth at which halving has gone wrong: the strengths of a text can be made to rise.
     patience = 4 * len(parts).bit_length()
+    # No group that is nearly empty.
+    least = 2 * capacity // 5
     segments = [(0, len(parts), 0)]
     while segments:
         first, last, depth = segments.pop()
-        size = ends[last] - ends[first]
-        if size <= capacity or last - first < 2:
+        if ends[last] - ends[first] <= capacity or last - first < 2:
             continue
         looked_at += last - first
         if looked_at > _LOOKED_AT:
             looked_at = 0
             yield None
-        # No group that is nearly empty.
-        least = 2 * capacity // 5
-        low, high = ends[first] + least, ends[last] - least
+        low = bisect_left(ends, ends[first] + least, first + 1, last)
+        high = bisect_right(ends, ends[last] - least, first + 1, last)
+        if low >= high:
+            low, high = first + 1, last
         middle = (ends[first] + ends[last]) // 2
-        borders = range(
-            bisect_left(ends, low, first + 1, last), bisect_right(ends, high, first + 1, last)
-        ) or range(first + 1, last)
-        if depth > patience:
-            yield (cut := min(borders, key=lambda at: abs(ends[at] - middle)))
-        else:
-            level = max(parts[at].level for at in borders)
-            strongest = (at for at in borders if parts[at].level == level)
-            yield (cut := max(strongest, key=lambda at: (strength(at), -abs(ends[at] - middle))))
+        cut = bisect_left(ends, middle, low, high - 1)
+        if depth <= patience:
+            within = strengths[low:high]
+            strongest = max(within)
+            if within.count(strongest) == 1:
+                cut = low + within.index(strongest)
+            else:
+                equals = (at for at, strength in enumerate(within, low) if strength == strongest)
+                cut = min(equals, key=lambda at: abs(ends[at] - middle))
+        yield cut
         segments += [(first, cut, depth + 1), (cut, last, depth + 1)]
 
 
 def _strength(text: str, start: int) -> int:
     """The strength of a border: the largest digest of a shingle behind it, which a change of one
     word seldom changes (Broder, "On the resemblance and containment of documents", 1997)."""
-    head = text[start : start + _HEAD].encode("utf-8", "replace").decode()
-    starts = (match.start() for match in _WORD_START.finditer(head))
-    return max((zlib.crc32(head[at : at + _SHINGLE].encode()) for at in starts), default=0)
+    words = text[start : start + _HEAD].encode("utf-8", "replace").split()
+    # The last one may be cut off.
+    digests = list(map(crc32, words[:-1] or words))
+    return max(map(crc32, words[1:-1], digests), default=max(digests, default=0))

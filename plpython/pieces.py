@@ -32,12 +32,17 @@ class Rule(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """One chunk: content == text[start:end], and what is embedded is prefix + content.
+    """One chunk; what is embedded is prefix + content.
 
-    section is the ordinal of the heading in the document, from 0. Offsets are characters; lines
-    start at 1 and are inclusive. token_count is of the content alone. lead is what stands between
-    the piece before and this one and is not hidden: content + lead + content is the source again.
-    It is empty in the first piece and where pieces overlap.
+    content is text[start:end], behind the header of the table that it goes on with, if it does; of
+    a document that had to be made text of first, such as HTML, it is that text, and start and end
+    say where in the document it comes from. Offsets are characters; lines start at 1 and are
+    inclusive. section is the ordinal of the heading in the document, from 0. token_count is of the
+    content alone.
+
+    lead is what stands between the piece before and this one and is not hidden, and the first
+    `repeats` characters of the content are in the pieces before already, so that
+    content + (lead + content[repeats:]) + … is the text again.
     """
 
     section_path: tuple[str, ...]
@@ -49,11 +54,12 @@ class Piece(NamedTuple):
     token_count: int | None
     prefix: str
     lead: str
+    repeats: int
     content: str
 
 
 class Span(NamedTuple):
-    """A piece in the making; units are those of the content alone, in the unit of the rule."""
+    """A piece in the making; units are those of header and content, in the unit of the rule."""
 
     start: int
     end: int
@@ -62,6 +68,7 @@ class Span(NamedTuple):
     section: int
     prefix: str
     lead: str
+    header: str = ""
 
 
 def is_blank(text: str, start: int = 0, end: int | None = None) -> bool:
@@ -77,6 +84,7 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._has_returns = "\r" in text
         self._offset = 0
         self._line = 1
 
@@ -89,5 +97,7 @@ class Lines:
     def after(self, offset: int) -> int:
         """The line of a character behind that of the last call to `at`."""
         text, start = self._text, self._offset
-        ends = text.count("\n", start, offset) + text.count("\r", start, offset)
-        return self._line + ends - text.count("\r\n", start, offset + 1)
+        line = self._line + text.count("\n", start, offset)
+        if self._has_returns:
+            line += text.count("\r", start, offset) - text.count("\r\n", start, offset + 1)
+        return line

@@ -9,9 +9,9 @@ from .chunking import chunk
 from .pieces import Piece, Rule
 
 #: ordinal, section_path, section, span_start, span_end, first_line, last_line, token_count, lead,
-#: prefix, content, error: the columns of grain._split().
+#: repeats, prefix, content, error: the columns of grain._split().
 Row = tuple[object, ...]
-TICK: Row = (None,) * 12
+TICK: Row = (None,) * 13
 
 
 def rows(
@@ -64,6 +64,7 @@ def rows(
             piece.last_line,
             piece.token_count,
             piece.lead,
+            piece.repeats,
             piece.prefix,
             piece.content,
             error,

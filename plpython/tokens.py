@@ -25,7 +25,7 @@ _BEGINS, _ENDS = 1 << 40, 1 << 60
 _INDENT = re.compile(r" (?<!  ) +(?:\n(?=\S|\Z)|(?=\S))")
 _odd_blank = re.compile(r"[^\S\r\n ] ").search
 _between_blanks = re.compile(r" (?=\s|\Z)(?<=\s )").search
-_MAY_BE_RAGGED = re.compile(r"[\r\n](?:[^\S\r\n]|\Z)").search
+_MAY_BE_RAGGED = re.compile(r"[\r\n][^\S\r\n]").search
 
 _BEHIND_BLANK = re.compile(rb"(?=( .))", re.DOTALL).findall
 
@@ -164,6 +164,17 @@ class _Ranks(dict[bytes, int]):
         self._bytes = b""
         self._pairs: set[bytes] = set()
 
+    def holds(self, data: bytes) -> bool:
+        """Whether data is a token."""
+        if data not in self:
+            self._unpack(_shelf(data))
+        return data in self
+
+    def _unpack(self, key: int | bytes) -> None:
+        shelf = self._shelves.pop(key, None)
+        if shelf is not None:
+            self.update(zip(*marshal.loads(shelf)))
+
     def reach(self, data: bytes) -> None:
         """Take from the shelves every token that could stand in data."""
         # Most words are of letters that were reached before, behind at most one blank.
@@ -175,9 +186,7 @@ class _Ranks(dict[bytes, int]):
         ):
             return
         for key in {*data, *_BEHIND_BLANK(data)}:
-            shelf = self._shelves.pop(key, None)
-            if shelf is not None:
-                self.update(zip(*marshal.loads(shelf)))
+            self._unpack(key)
         self._bytes = bytes({*self._bytes, *data})
         self._pairs.update(_BEHIND_BLANK(data))
 
@@ -202,12 +211,13 @@ class _Parts(dict[str, int]):
         parts = iter(text.split(" "))
         first = next(parts)
         counted = sum(map(self.__getitem__, parts))
+        count = (self.words.get(first) or self.words.count(first)) if first else 0
         is_sum = (
             counted < _BEGINS
             or (counted < _ENDS and not first[-1:].isspace())
             or _between_blanks(text) is None
         )
-        return counted % _BEGINS + (self.words.count(first) if first else 0), is_sum
+        return count + counted % _BEGINS, is_sum
 
     def __missing__(self, part: str) -> int:
         count = self.words.count(" " + part)
@@ -273,15 +283,15 @@ class _Words(dict[str, int]):
 
     def __missing__(self, word: str) -> int:
         data = word.encode("utf-8", "surrogatepass")
-        self._ranks.reach(data)
         # No token of the vocabulary falls into two pieces.
-        if data in self._ranks:
+        if self._ranks.holds(data):
             count = 1
         else:
             pieces = (self._pieces_of_ascii if word.isascii() else self._pieces_of_all)(word)
             if len(pieces) > 1:
                 count = sum(map(self.__getitem__, pieces))
             else:
+                self._ranks.reach(data)
                 count = _merge(data, self._ranks)
         if len(word) <= REMEMBERED_LENGTH:
             if len(self) >= REMEMBERED:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Callable
 
+from .blocks import INSIDE, WORD
 from .graphemes import border_before
-from .packing import INSIDE, TICK, WORD, Packed, Packer, Part
+from .packing import TICK, Packed, Packer, Part
 from .pieces import Rule, Span, is_blank
 
 #: Parts of this many characters are measured whole; only at a window's ends are words measured.

@@ -1,5 +1,17 @@
 -- Splitting and counting: pure PL/Python, and the wrappers that callers see.
--- @bundle_key@ and @bundle_modules@ are filled in when the artifact is built: plpython/*.py as text.
+-- @bundle_key@, @bundle_names@ and @bundle_modules@ are filled in when the artifact is built: the
+-- modules of plpython/ as text.
+
+create or replace function grain._module_text(module text)
+returns text
+language plpython3u
+immutable
+parallel safe
+as $source$
+return @bundle_modules@.get(module)
+$source$;
+
+comment on function grain._module_text(text) is 'The text of a Python module.';
 
 create or replace function grain._bundle()
 returns void
@@ -12,17 +24,21 @@ import importlib
 import sys
 import types
 
-SOURCES = @bundle_modules@
+NAMES = @bundle_names@
+PACKAGES = {name.rpartition(".")[0] for name in NAMES} - {""}
+FROZEN = {}
 
 
 class Bundle:
-    """Finds and loads the modules in their text, each when it is first imported."""
+    """Finds and loads the modules, each when it is first imported."""
 
     @staticmethod
     def find_spec(name, path, target=None):
-        package, _, module = name.rpartition(".")
-        if package == "@bundle_key@" and module in SOURCES:
-            return type(sys.__spec__)(name, Bundle, origin="grain/" + module + ".py")
+        package, _, module = name.partition(".")
+        if package == "@bundle_key@" and (module in NAMES or module in PACKAGES):
+            return type(sys.__spec__)(
+                name, Bundle, origin="grain/" + module + ".py", is_package=module in PACKAGES
+            )
         return None
 
     @staticmethod
@@ -31,8 +47,21 @@ class Bundle:
 
     @staticmethod
     def exec_module(module):
-        source = SOURCES[module.__name__.rpartition(".")[2]]
-        exec(compile(source, module.__spec__.origin, "exec"), module.__dict__)
+        name = module.__name__.partition(".")[2]
+        if name not in PACKAGES:
+            exec(Bundle.code(name, module.__spec__.origin), module.__dict__)
+
+    @staticmethod
+    def code(name, origin):
+        frozen = FROZEN.get(sys.implementation.cache_tag, {})
+        if name in frozen:
+            import binascii
+            import marshal
+            import zlib
+
+            return marshal.loads(zlib.decompress(binascii.a2b_base64(frozen[name])))
+        plan = plpy.prepare("select grain._module_text($1) as text", ["text"])
+        return compile(plpy.execute(plan, [name])[0]["text"], origin, "exec")
 
 
 if "@bundle_key@" not in sys.modules:
@@ -50,6 +79,33 @@ $bundle$;
 
 comment on function grain._bundle() is
 'Imports the Python modules into the session, as a package named by the digest of their text: once.';
+
+create or replace function grain._freeze()
+returns void
+language plpython3u
+volatile
+parallel unsafe
+as $freeze$
+import binascii
+import marshal
+import re
+import sys
+import zlib
+
+plan = plpy.prepare("select grain._module_text($1) as text", ["text"])
+frozen = {}
+for name in @bundle_names@:
+    text = plpy.execute(plan, [name])[0]["text"]
+    code = compile(text, "grain/" + name + ".py", "exec")
+    # Format 2 of marshal has no references, which would differ from one time to the next.
+    frozen[name] = binascii.b2a_base64(zlib.compress(marshal.dumps(code, 2)), newline=False).decode()
+definition = plpy.execute("select pg_get_functiondef('grain._bundle()'::regprocedure) as text")
+line = "FROZEN = " + repr({sys.implementation.cache_tag: frozen})
+plpy.execute(re.sub("(?m)^FROZEN = .*$", lambda match: line, definition[0]["text"], count=1))
+$freeze$;
+
+comment on function grain._freeze() is
+'Puts beside the Python modules what this server''s Python compiles them to, which takes most of the time of a session''s first call. Another Python than this reads the text.';
 
 create or replace function grain._vocabulary(tokenizer text)
 returns boolean
@@ -72,6 +128,10 @@ $$;
 
 comment on function grain._vocabulary(text) is
 'Keeps a vocabulary in the session; false where it is not installed.';
+
+drop function if exists grain._split(
+    text, text, text, integer, integer, text, text, text, text, text, text
+);
 
 create or replace function grain._split(
     content text,
@@ -96,6 +156,7 @@ returns table (
     last_line integer,
     token_count integer,
     lead text,
+    repeats integer,
     prefix text,
     content text,
     error text

@@ -44,14 +44,17 @@ begin
                 detail = 'A grain is decided once and lived with: whoever meets it later wants to know why.',
                 hint = format('select grain.create_rule(%L, ..., reason => ''why this grain'');', name);
     end if;
-    if splitter is null or splitter not in ('window', 'prose') then
+    if splitter is null
+        or splitter not in ('prose', 'window', 'token', 'recursive', 'sentence', 'semantic', 'whole') then
         raise exception 'there is no splitter "%"', splitter
-            using errcode = '22023', hint = 'The splitters are window and prose.';
+            using errcode = '22023',
+                hint = 'The splitters are prose, window, token, recursive, sentence, semantic and whole.';
     end if;
     if unit is null or unit not in ('tokens', 'characters', 'words', 'bytes') then
         raise exception 'there is no unit "%"', unit
             using errcode = '22023', hint = 'The units are tokens, characters, words and bytes.';
     end if;
+    perform grain._check_options(splitter, unit, size, options);
     select r.name into twin
     from grain.rule as r
     where r.name = create_rule.name
@@ -83,6 +86,68 @@ comment on function grain.create_rule(
     text, text, integer, integer, text, text, text, jsonb, text
 ) is
 'Stores a chunk rule and returns its id. A rule is immutable and says why it is as it is.';
+
+create or replace function grain._check_options(splitter text, unit text, size integer, options jsonb)
+returns void
+language plpgsql
+immutable
+parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    known constant jsonb := '{
+        "expand": ["prose", "window", "token", "recursive", "sentence", "semantic", "whole"],
+        "min_size": ["prose"],
+        "separators": ["recursive"]
+    }';
+    option text;
+begin
+    if splitter = 'token' and unit <> 'tokens' then
+        raise exception 'the splitter "token" counts in tokens'
+            using errcode = '22023', hint = 'splitter => ''window'' slides a window of any unit.';
+    end if;
+    if options is null or jsonb_typeof(options) <> 'object' then
+        raise exception 'options is no JSON object'
+            using errcode = '22023', hint = 'options => ''{"expand": "section"}''';
+    end if;
+    for option in select jsonb_object_keys(options) loop
+        if not coalesce(known -> option @> to_jsonb(splitter), false) then
+            raise exception 'the splitter "%" has no option "%"', splitter, option
+                using errcode = '22023',
+                    hint = 'Its options are: ' || (
+                        select string_agg(k.key, ', ' order by k.key)
+                        from jsonb_each(known) as k
+                        where k.value @> to_jsonb(splitter)
+                    ) || '.';
+        end if;
+    end loop;
+    if options ? 'min_size' and not coalesce(
+        jsonb_typeof(options -> 'min_size') = 'number'
+        and options ->> 'min_size' ~ '^[0-9]{1,6}$'
+        and (options ->> 'min_size')::integer < size, false
+    ) then
+        raise exception 'min_size is a whole number below the size'
+            using errcode = '22023', hint = format('options => ''{"min_size": %s}''', size / 8);
+    end if;
+    if options ? 'separators' and (
+        jsonb_typeof(options -> 'separators') <> 'array'
+        or exists (
+            select from jsonb_array_elements(options -> 'separators') as s
+            where jsonb_typeof(s.value) <> 'string'
+        )
+    ) then
+        raise exception 'separators is an array of strings'
+            using errcode = '22023', hint = $h$options => '{"separators": ["\n\n", "\n", " ", ""]}'$h$;
+    end if;
+    if options ? 'expand' and not coalesce(options ->> 'expand' in ('section', 'neighbours', 'none'), false) then
+        raise exception 'expand is none, neighbours or section'
+            using errcode = '22023', hint = 'options => ''{"expand": "section"}''';
+    end if;
+end;
+$$;
+
+comment on function grain._check_options(text, text, integer, jsonb) is
+'Refuses options that a splitter does not have.';
 
 create or replace function grain.create_model(
     name text,

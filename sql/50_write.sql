@@ -217,12 +217,12 @@ begin
     written as (
         insert into grain.chunk as c (
             tenant_id, generation_id, document_id, ordinal, section_path, section, span_start,
-            span_end, first_line, last_line, lead, prefix, content, token_count, content_hash, tsv
+            span_end, first_line, last_line, lead, repeats, prefix, content, token_count, content_hash, tsv
         )
         select
             tenant, this_generation, document, p.ordinal, p.section_path, p.section, p.span_start,
-            p.span_end, p.first_line, p.last_line, p.lead, p.prefix, p.content, p.token_count,
-            p.content_hash,
+            p.span_end, p.first_line, p.last_line, p.lead, p.repeats, p.prefix, p.content,
+            p.token_count, p.content_hash,
             setweight(
                 to_tsvector(configuration, concat_ws(' ', title, array_to_string(p.section_path, ' '))), 'A'
             ) || to_tsvector(configuration, p.content)
@@ -236,6 +236,7 @@ begin
             first_line = excluded.first_line,
             last_line = excluded.last_line,
             lead = excluded.lead,
+            repeats = excluded.repeats,
             prefix = excluded.prefix,
             context = null,
             content = excluded.content,
@@ -245,11 +246,11 @@ begin
             updated_at = excluded.updated_at
         where (
             c.content_hash, c.section_path, c.section, c.span_start, c.span_end, c.first_line,
-            c.last_line, c.lead, c.token_count, c.tsv
+            c.last_line, c.lead, c.repeats, c.token_count, c.tsv
         ) is distinct from (
             excluded.content_hash, excluded.section_path, excluded.section, excluded.span_start,
             excluded.span_end, excluded.first_line, excluded.last_line, excluded.lead,
-            excluded.token_count, excluded.tsv
+            excluded.repeats, excluded.token_count, excluded.tsv
         )
     ),
 

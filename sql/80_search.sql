@@ -475,18 +475,13 @@ begin
             sum(c.token_count)::integer as token_count,
             string_agg(
                 case
-                    when c.before is null then c.content
-                    when c.before > c.span_start then substr(c.content, c.before - c.span_start + 1)
-                    else c.lead || c.content
+                    when c.is_first then c.content
+                    else c.lead || substr(c.content, c.repeats + 1)
                 end, '' order by c.ordinal
             ) as content
         from passage as p
         cross join lateral (
-            select
-                o.*,
-                max(o.span_end) over (
-                    order by o.ordinal rows between unbounded preceding and 1 preceding
-                ) as before
+            select o.*, row_number() over (order by o.ordinal) = 1 as is_first
             from grain.chunk as o
             where o.tenant_id = tenant
                 and o.generation_id = p.generation_id

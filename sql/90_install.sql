@@ -52,6 +52,7 @@ begin
                 hint = 'Install pgvector 0.8.4 or newer, then: alter extension vector update;';
     end if;
 
+    perform grain._freeze();
     grant usage on schema grain to grain_owner, grain_reader, grain_worker;
     grant create on schema grain to grain_owner;
     execute format(

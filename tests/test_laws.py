@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from pg_grain import vocabulary
 from pg_grain.plpython import tokens
+from pg_grain.plpython.blocks import HEADING, HIDDEN
 from pg_grain.plpython.chunking import chunk
-from pg_grain.plpython.markdown import HEADING, HIDDEN, blocks
+from pg_grain.plpython.formats.markdown import blocks
 from pg_grain.plpython.pieces import Piece, Rule, is_blank
 
 from documents import any_text, english, generated, grows_linearly
