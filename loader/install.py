@@ -79,7 +79,8 @@ def _require_extension(connection: psycopg.Connection[tuple[object, ...]], name:
         raise UserError(
             f"this server has no {package}",
             detail="pg_grain splits and counts inside the database, in PL/Python, and keeps vectors"
-            " in pgvector; without them no rule can work.",
+            " in pgvector; without them no rule works there. Outside of it all of them do, on text"
+            " of your own: pg_grain.plpython.chunking.chunk() in Python.",
             hint=hint,
         )
     if known[0] is None:
