@@ -454,8 +454,8 @@ class Packer:
 
     def _trimmed(self, first: Part, end: int) -> tuple[int, int]:
         """A span without blanks at its end, nor at its start blank lines, nor the blanks before a
-        sentence inside a line. It keeps the indent of its first line, and the blank before a word at
-        which a line had to be cut."""
+        sentence inside a line. It keeps the indent of its first line, and the blank before a word
+        where a line had to be cut."""
         start = first.start
         if not self._trim:
             return start, end
