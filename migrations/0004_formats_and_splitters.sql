@@ -9,7 +9,8 @@ comment on column grain.chunk.repeats is
 update grain.chunk as c
 set repeats = b.span_end - c.span_start
 from grain.chunk as b
-where b.tenant_id = c.tenant_id
+where
+    b.tenant_id = c.tenant_id
     and b.generation_id = c.generation_id
     and b.document_id = c.document_id
     and b.ordinal = c.ordinal - 1

@@ -7,6 +7,7 @@ import time
 
 import psycopg
 import pytest
+from formats import LINES, documents
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -80,6 +81,55 @@ def test_the_database_answers_as_python_does(
         ] == here
 
     compare()
+
+
+@pytest.mark.parametrize("format_name", LINES)
+def test_every_format_is_read_in_the_database_as_in_python(
+    ruled: Connection, vocabulary: bytes, format_name: str
+) -> None:
+    count = tokens.load(vocabulary).count
+
+    @settings(
+        max_examples=8,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+    @given(documents(format_name))
+    def compare(text: str) -> None:
+        here = [
+            (
+                list(piece.section_path),
+                piece.start,
+                piece.end,
+                piece.lead,
+                piece.repeats,
+                piece.content,
+            )
+            for piece in chunk(text, RULES["small"], format=format_name, path="a/b.x", count=count)
+            if piece is not None
+        ]
+        there = ruled.execute(
+            "select section_path, span_start, span_end, lead, repeats, content from grain._split("
+            "%s, 'prose', 'tokens', 24, 6, '{section}', 'cl100k_base', '{}', %s, 'a/b.x', null)"
+            " where ordinal is not null",
+            [text, format_name],
+        ).fetchall()
+        assert there == here
+
+    compare()
+
+
+def test_modules_are_frozen_for_this_python_and_read_as_text_by_another(
+    db: Connection, connect: Connect
+) -> None:
+    query = (
+        "select array_agg(content) from grain.chunk(E'# One\n\nA few words.\n\n## Two\n\nMore.')"
+    )
+    expected = value(db, query)
+    definition = value(db, "select pg_get_functiondef('grain._bundle()'::regprocedure)")
+    assert "FROZEN = {'cpython-3" in definition
+    db.execute(definition.replace("FROZEN = {'cpython-3", "FROZEN = {'cpython-2"))
+    assert value(connect(), query) == expected
 
 
 @pytest.mark.parametrize(
