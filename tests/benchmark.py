@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import sqlite3
 import statistics
 import sys
 import time
@@ -12,10 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
+import numpy as np
 import psycopg
 
 from pg_grain.database import Connection
 from pg_grain.install import install
+from pg_grain.local_model import LocalModel, Vectors
 from pg_grain.vocabulary import blob
 
 from conftest import ROOT, drop_database, find_server, make_database
@@ -44,6 +48,42 @@ def arguments(description: str | None, data: str = "") -> argparse.Namespace:
     if data:
         parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / data)
     return parser.parse_args()
+
+
+class VectorCache:
+    """The local model's vectors, each kept in a file by the digest of its text."""
+
+    def __init__(self) -> None:
+        self._model = LocalModel()
+        folder = ROOT / ".grain"
+        folder.mkdir(exist_ok=True)
+        self._file = sqlite3.connect(folder / f"{self._model.name}.vectors", timeout=300)
+        self._file.execute("create table if not exists vector (digest primary key, vector)")
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of the texts, shape (texts, dimensions)."""
+        digests = [hashlib.sha256(text.encode("utf-8", "replace")).digest() for text in texts]
+        query = "select vector from vector where digest = ?"
+        known = {
+            digest: found[0]
+            for digest in digests
+            if (found := self._file.execute(query, [digest]).fetchone())
+        }
+        missing = {d: t for d, t in zip(digests, texts, strict=True) if d not in known}
+        due = list(missing.items())
+        for first in range(0, len(due), 256):
+            some = due[first : first + 256]
+            for (digest, _), vector in zip(
+                some, self._model.embed([text for _, text in some]), strict=True
+            ):
+                known[digest] = vector.tobytes()
+            with self._file:
+                self._file.executemany(
+                    "insert or ignore into vector values (?, ?)",
+                    [(digest, known[digest]) for digest, _ in some],
+                )
+        joined = b"".join(known[digest] for digest in digests)
+        return np.frombuffer(joined, np.float32).reshape(len(texts), self._model.dimensions)
 
 
 def seconds(work: Callable[[], object]) -> float:
