@@ -1,4 +1,4 @@
-"""The command line: pg-grain install, work, serve, ingest, search, status, tokenizer, artifact."""
+"""The command line: pg-grain install, work, serve, ingest, search, status, eval and more."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 import psycopg
@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from . import artifact, database
+from . import artifact, database, judge
 from .errors import UserError
 from .ingest import Ingested, files, ingest
 from .install import install
@@ -250,6 +250,84 @@ def status(dsn: str) -> None:
     for row in rows:
         table.add_row(*map(str, row))
     console.print(table)
+
+
+@main.group("eval")
+def evaluation() -> None:
+    """Labelled questions, and how well their answers are found."""
+
+
+def numbers(context: click.Context, parameter: click.Parameter, text: str) -> list[int]:
+    """A list of numbers, as "5,10,20"."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise click.BadParameter("numbers with commas between them, such as 5,10,20") from error
+
+
+@evaluation.command("import")
+@click.argument("file", type=click.File(encoding="utf-8"))
+@click.option("--skip-bad", is_flag=True, help="Store the good lines; else all or none.")
+@click.option("--tenant", default=None, help="Whose they are, where a line does not say.")
+@click.pass_obj
+def evaluation_import(dsn: str, file: TextIO, skip_bad: bool, tenant: str | None) -> None:
+    """Store the labelled questions of FILE, one JSON object a line.
+
+    query; path, or document, or source and key; quote, or span as [start, end); tenant if need be.
+    """
+    with connection(dsn) as opened:
+        done = judge.import_questions(opened, file, tenant, skip_bad)
+    for number, reason in done.bad:
+        complaints.print(f"skipped line {number}: {reason}", markup=False, soft_wrap=True)
+    console.print(f"{done.stored} stored, {len(done.bad)} skipped")
+
+
+@evaluation.command("run")
+@click.option("--source", default=None, help="Its live generation.")
+@click.option("--generation", default=None, type=int, help="This generation.")
+@click.option("--k", default="5,10,20", callback=numbers, help="How many hits to look at.")
+@click.option("--max-tokens", default=None, type=int, help="Cap of what search() returns.")
+@click.option("--tenant", default=None, help="Whose questions.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def evaluation_run(
+    dsn: str,
+    source: str | None,
+    generation: int | None,
+    k: list[int],
+    max_tokens: int | None,
+    tenant: str | None,
+    as_json: bool,
+) -> None:
+    """Ask all questions, and store and print what each leg found, with 95 % intervals."""
+    with connection(dsn) as opened:
+        rows = judge.evaluate(opened, source, generation, k, max_tokens, tenant)
+    if as_json:
+        click.echo(judge.as_json(rows))
+    else:
+        console.print(judge.evaluation_table(rows))
+
+
+@evaluation.command("compare")
+@click.argument("a", type=int)
+@click.argument("b", type=int)
+@click.option("--generations", is_flag=True, help="A and B are generations: their last runs.")
+@click.option("--tenant", default=None, help="Whose questions.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def evaluation_compare(
+    dsn: str, a: int, b: int, generations: bool, tenant: str | None, as_json: bool
+) -> None:
+    """Print what evaluation B has gained over A, question by question."""
+    with connection(dsn) as opened:
+        rows = judge.compare(opened, a, b, generations, tenant)
+        asked = {} if as_json else judge.queries(opened, tenant)
+    if as_json:
+        click.echo(judge.as_json(rows))
+        return
+    console.print(judge.comparison_table(rows))
+    for line in judge.flipped(rows, asked):
+        console.print(line, markup=False)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,41 @@ $$;
 comment on function grain._any_word(regconfig, text) is
 'A query for any of the words of a text; null where it has none. Any text is safe.';
 
+create or replace function grain._pool(k integer)
+returns integer
+language sql
+immutable
+parallel safe
+return greatest(100, 4 * k);
+
+comment on function grain._pool(integer) is 'How many hits each leg gives to a search for k passages.';
+
+create or replace function grain._vector_route(tenant uuid, generation bigint)
+returns text
+language plpgsql
+stable
+parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+    return case
+        when not grain._has_vector_index(grain._leaf(tenant, generation)) then 'exact'
+        when (
+            select count(*) <= 5000
+            from (
+                select from grain.embedding as e
+                where e.tenant_id = _vector_route.tenant and e.generation_id = _vector_route.generation
+                limit 5001
+            ) as bounded
+        ) then 'exact'
+        else 'hnsw'
+    end;
+end;
+$$;
+
+comment on function grain._vector_route(uuid, bigint) is 'The route that the dense leg takes without a path filter: exact or hnsw.';
+
 create or replace function grain._vector_leg(
     tenant uuid,
     generation bigint,
@@ -42,15 +77,13 @@ create or replace function grain._vector_leg(
 returns table (content_hash bytea, distance double precision)
 language plpgsql
 stable
-parallel safe
+parallel unsafe
 rows 100
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
     vectors name := grain._vector_schema();
-    leaf regclass := grain._leaf(tenant, generation);
-    few boolean;
     before_scan text := current_setting('hnsw.iterative_scan', true);
     before_ef text := current_setting('hnsw.ef_search', true);
     bare text := format('e.embedding::%1$I.halfvec(%2$s) operator(%1$I.<=>) $1::%1$I.halfvec(%2$s)', vectors, width);
@@ -70,13 +103,7 @@ begin
         ) using query_embedding, tenant, generation, path_pattern, pool;
         return;
     end if;
-    select count(*) <= 5000 into few
-    from (
-        select from grain.embedding as e
-        where e.tenant_id = tenant and e.generation_id = generation
-        limit 5001
-    ) as bounded;
-    if few or not grain._has_vector_index(leaf) then
+    if grain._vector_route(tenant, generation) = 'exact' then
         -- Adding nothing to the distance keeps the planner from the approximate index.
         bare := '(' || bare || ') + 0';
     else
@@ -162,7 +189,7 @@ returns table (
 )
 language plpgsql
 stable
-parallel safe
+parallel unsafe
 rows 100
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -347,7 +374,7 @@ returns table (
 )
 language plpgsql
 stable
-parallel safe
+parallel unsafe
 rows 10
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -363,7 +390,7 @@ begin
                 h.document_id, h.ordinal
             )::integer as place
         from grain._hits(
-            tenant, query, generations, model_ids, embeddings, path_filter, mode, greatest(100, 4 * k)
+            tenant, query, generations, model_ids, embeddings, path_filter, mode, grain._pool(k)
         ) as h
     ),
 

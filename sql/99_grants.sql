@@ -79,3 +79,17 @@ grain.create_model(text, integer, text, text, text, text, integer, text, numeric
 grain.set_endpoint(text, text),
 grain.add_tokenizer(text, bytea)
 to grain_admin;
+
+grant execute on function
+grain.questions(text),
+grain.report(bigint, text),
+grain.compare(bigint, bigint, boolean, text),
+grain.ann_recall(bigint, integer, text, integer),
+grain.explain_question(bigint, integer, bigint, integer, text)
+to grain_reader;
+
+grant execute on function
+grain.add_question(text, text, text, int4range, uuid, text, text, text),
+grain.drop_question(bigint, text),
+grain.evaluate(text, bigint, integer[], integer, text)
+to grain_writer;
