@@ -67,8 +67,10 @@ data=$(readlink -f "$data")
 
 # The newest PostgreSQL that has both extensions, unless the data were made by another.
 major=${PG_MAJOR:-$(
-    for control in /usr/share/postgresql/*/extension/vector.control; do
-        [ ! -e "${control%/*}/plpython3u.control" ] || basename "${control%/extension/*}"
+    for server in /usr/lib/postgresql/*/bin/postgres; do
+        version=$(basename "${server%/bin/postgres}")
+        extensions=/usr/share/postgresql/$version/extension
+        [ ! -e "$extensions/vector.control" ] || [ ! -e "$extensions/plpython3u.control" ] || echo "$version"
     done | sort -n | tail -n 1
 )}
 [ ! -e "$data/PG_VERSION" ] || major=$(cat "$data/PG_VERSION")
