@@ -129,9 +129,17 @@ $$;
 comment on function grain._vocabulary(text) is
 'Keeps a vocabulary in the session; false where it is not installed.';
 
-drop function if exists grain._split(
-    text, text, text, integer, integer, text, text, text, text, text, text
-);
+-- Its columns have changed, which "or replace" cannot do. ("if exists" would speak on every install.)
+do $$
+declare
+    former constant regprocedure
+    := to_regprocedure('grain._split(text, text, text, integer, integer, text, text, text, text, text, text)');
+begin
+    if former is not null then
+        execute format('drop function %s', former);
+    end if;
+end
+$$;
 
 create or replace function grain._split(
     content text,
