@@ -49,8 +49,7 @@ create table grain.judgement (
     constraint judgement_leg_is_known check (leg in ('path', 'lexical', 'dense', 'fused', 'expanded')),
     constraint judgement_k_is_positive check (k > 0),
     constraint judgement_is_a_share check (
-        recall between 0 and 1 and precision between 0 and 1 and ndcg between 0 and 1
-        and mrr between 0 and 1 and iou between 0 and 1
+        least(recall, precision, ndcg, mrr, iou) >= 0 and greatest(recall, precision, ndcg, mrr, iou) <= 1
     )
 );
 
