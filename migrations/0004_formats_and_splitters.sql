@@ -25,7 +25,7 @@ comment on column grain.rule.splitter is
 comment on column grain.rule.overlap is
 'How much of a chunk the next one repeats, in units; for ''prose'' and ''whole'' only where a section larger than the size is cut.';
 comment on column grain.rule.options is
-'Further options. ''expand'': how search() widens a hit when the caller does not say; ''min_size'': smaller sections are merged with a neighbour (prose); ''separators'': the ladder (recursive).';
+'Further options. ''expand'': how search() widens a hit when the caller does not say; ''min_size'': smaller sections are merged with a neighbour (prose); ''separators'': the ladder (recursive); ''close'': the share of the size from which on a line end closes a chunk (sentence).';
 
 insert into grain.rule (name, splitter, unit, size, overlap, prefix, options, reason) values (
     'code', 'prose', 'tokens', 400, 0, '{path} {section}', '{"min_size": 40}',

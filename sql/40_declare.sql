@@ -96,6 +96,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     known constant jsonb := '{
+        "close": ["sentence"],
         "expand": ["prose", "window", "token", "recursive", "sentence", "semantic", "whole"],
         "min_size": ["prose"],
         "separators": ["recursive"]
@@ -133,11 +134,17 @@ begin
         jsonb_typeof(options -> 'separators') <> 'array'
         or exists (
             select from jsonb_array_elements(options -> 'separators') as s
-            where jsonb_typeof(s.value) <> 'string'
+            where jsonb_typeof(s.value) <> 'string' or char_length(s.value #>> '{}') > 256
         )
     ) then
-        raise exception 'separators is an array of strings'
+        raise exception 'separators is an array of strings of at most 256 characters'
             using errcode = '22023', hint = $h$options => '{"separators": ["\n\n", "\n", " ", ""]}'$h$;
+    end if;
+    if options ? 'close' and not coalesce(
+        jsonb_typeof(options -> 'close') = 'number' and (options ->> 'close')::numeric between 0 and 1, false
+    ) then
+        raise exception 'close is a share of the size, from 0 to 1'
+            using errcode = '22023', hint = $h$options => '{"close": 0.33}'$h$;
     end if;
     if options ? 'expand' and not coalesce(options ->> 'expand' in ('section', 'neighbours', 'none'), false) then
         raise exception 'expand is none, neighbours or section'
