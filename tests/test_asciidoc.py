@@ -81,6 +81,17 @@ def test_what_stands_above_a_block_belongs_to_it() -> None:
     assert found[1].section_path == ("Next",)
 
 
+@pytest.mark.parametrize("comment", ["// note", "////\nnote\n////", ":entry: note"])
+@pytest.mark.parametrize("below", ["= Title", "----\ncode\n----", "Words.", "* item", "|===\n|a\n|==="])
+def test_a_comment_below_a_caption_hides_nothing_else(comment: str, below: str) -> None:
+    text = f"Before.\n\n.Caption\n{comment}\n{below}\n\nAfter.\n"
+    hidden = [text[b.start : b.end] for b in read(text) if b.level == HIDDEN]
+    assert "".join(hidden).rstrip() == comment
+    seen = "".join(piece.content for piece in pieces(text))
+    assert ".Caption" in seen
+    assert below == "= Title" or below in seen
+
+
 def test_items_are_borders_and_nested_ones_are_weaker() -> None:
     text = "* one\n* two\n** nested\n. first\n+\nattached\n\nterm:: meaning\n"
     levels = [(text[b.start : b.end].split("\n")[0], b.level) for b in read(text)]

@@ -125,6 +125,9 @@ class _Reader:
     def hide(self, start: int) -> None:
         if self.tiles.level != HIDDEN or self.tiles.start < 0:
             self.tiles.begin(HIDDEN, start)
+        if self.attributes_start >= 0:
+            # What they describe begins behind the comment, and is a part of their block.
+            self.attributes_start, self.attached = -1, True
 
     def forget_attributes(self) -> None:
         self.attributes, self.attributes_start = "", -1
