@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,7 +18,10 @@ from pg_grain.database import Connection
 from pg_grain.errors import UserError
 from pg_grain.install import install
 
-from conftest import drop_database, embed_all, make_database, value
+from conftest import ROOT, drop_database, embed_all, make_database, value
+
+#: The extension's files are one place of the machine, so these tests run one after the other.
+pytestmark = pytest.mark.xdist_group("extension")
 
 
 @pytest.fixture
@@ -354,3 +358,22 @@ def test_every_function_pins_what_it_needs(dsn: str) -> None:
 def test_no_function_names_a_row_type(dsn: str) -> None:
     for path in sorted(artifact.room("sql").glob("*.sql")):
         assert not re.search(r"returns setof grain\.|%rowtype", path.read_text("utf-8")), path.name
+
+
+def test_two_databases_of_a_server_are_installed_at_once(server_dsn: str, db: Connection) -> None:
+    prefix = f"grain_test_{uuid4().hex[:8]}_"
+    made = (ROOT / "sql" / "10_roles.sql").read_text().split("$$;")[0] + "$$;"
+    made = made.replace("'grain_", f"'{prefix}")
+    roles = [f"{prefix}{name}" for name in ("owner", "reader", "writer", "worker", "admin")]
+    try:
+        with psycopg.connect(server_dsn) as first, ThreadPoolExecutor(1) as pool:
+            first.execute(made)  # type: ignore[arg-type]
+            second = pool.submit(db.execute, made)  # type: ignore[arg-type]
+            while not value(first, "select pg_blocking_pids(%s)", db.info.backend_pid):
+                assert not second.done()
+            first.commit()
+            second.result(timeout=60)
+        assert value(db, "select pg_has_role(%s, %s, 'member')", roles[4], roles[1])
+    finally:
+        for role in roles:
+            db.execute(f"drop role if exists {role}")  # type: ignore[arg-type]
