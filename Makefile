@@ -1,6 +1,6 @@
 # Everything runs on a bare Debian 12 or 13 with make, git and python3; `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo test server dsn lint bench clean install-postgres cluster
+.PHONY: help demo test explore server dsn lint bench clean install-postgres cluster
 # Heard from make 4.4 on; before, `make -s -C elsewhere dsn` keeps make's own lines out.
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
@@ -19,7 +19,10 @@ demo: server ## everything on a fresh machine: ends in cited answers
 	@$(python) -m pg_grain.demo --dsn $(dsn)
 
 test: .venv/installed cluster ## all tests, on the private cluster
-	@$(test_dsn) $(python) -m pytest
+	@$(test_dsn) $(python) -m pytest -n auto --dist loadgroup
+
+explore: .venv/installed cluster ## the property tests again, on examples never drawn before
+	@HYPOTHESIS_PROFILE=explore $(test_dsn) $(python) -m pytest -n auto --dist loadgroup -m hypothesis
 
 server: .venv/installed cluster ## private cluster under .grain/ with pg_grain in its database grain
 	@$(grain) --dsn $(dsn) install >&2

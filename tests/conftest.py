@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from hypothesis import settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
@@ -21,6 +22,11 @@ from pg_grain.vocabulary import blob
 ROOT = Path(__file__).resolve().parent.parent
 Connect = Callable[..., database.Connection]
 MakeRole = Callable[..., str]
+
+# A change is judged by the same examples as the one before it; `make explore` draws new ones.
+settings.register_profile("same", derandomize=True, database=None)
+settings.register_profile("explore", derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 def find_server() -> str:
