@@ -19,10 +19,10 @@ demo: server ## everything on a fresh machine: ends in cited answers
 	@$(python) -m pg_grain.demo --dsn $(dsn)
 
 test: .venv/installed cluster ## all tests, on the private cluster
-	@$(test_dsn) $(python) -m pytest -n auto --dist loadgroup
+	@$(test_dsn) $(python) -m pytest -n auto
 
-explore: .venv/installed cluster ## the property tests again, on examples never drawn before
-	@HYPOTHESIS_PROFILE=explore $(test_dsn) $(python) -m pytest -n auto --dist loadgroup -m hypothesis
+explore: .venv/installed cluster ## all tests, the properties on examples never drawn before
+	@HYPOTHESIS_PROFILE=explore $(test_dsn) $(python) -m pytest -n auto
 
 server: .venv/installed cluster ## private cluster under .grain/ with pg_grain in its database grain
 	@$(grain) --dsn $(dsn) install >&2

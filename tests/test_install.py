@@ -20,9 +20,6 @@ from pg_grain.install import install
 
 from conftest import ROOT, drop_database, embed_all, make_database, value
 
-#: The extension's files are one place of the machine, so these tests run one after the other.
-pytestmark = pytest.mark.xdist_group("extension")
-
 
 @pytest.fixture
 def empty(server_dsn: str) -> Iterator[str]:
@@ -83,12 +80,17 @@ def snapshot(connection: Connection) -> list[tuple[str, ...]]:
 
 
 @pytest.fixture
-def extension(extension_folder: Path) -> Iterator[Path]:
-    """The extension, written where the server finds it, and taken away again."""
-    written = artifact.write_extension(extension_folder)
-    yield extension_folder
-    for path in [*written, *extension_folder.glob("pg_grain--*.sql")]:
-        path.unlink(missing_ok=True)
+def extension(server_dsn: str, extension_folder: Path) -> Iterator[Path]:
+    """The extension, written where the server finds it, and taken away again.
+
+    All tests of a server share that place, so one has it at a time.
+    """
+    with psycopg.connect(server_dsn, autocommit=True) as connection:
+        connection.execute("select pg_advisory_lock(hashtext('extension folder'))")
+        written = artifact.write_extension(extension_folder)
+        yield extension_folder
+        for path in [*written, *extension_folder.glob("pg_grain--*.sql")]:
+            path.unlink(missing_ok=True)
 
 
 def create_extension(connection: Connection, version: str = artifact.VERSION) -> None:
