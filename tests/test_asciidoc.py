@@ -82,7 +82,9 @@ def test_what_stands_above_a_block_belongs_to_it() -> None:
 
 
 @pytest.mark.parametrize("comment", ["// note", "////\nnote\n////", ":entry: note"])
-@pytest.mark.parametrize("below", ["= Title", "----\ncode\n----", "Words.", "* item", "|===\n|a\n|==="])
+@pytest.mark.parametrize(
+    "below", ["= Title", "----\ncode\n----", "Words.", "* item", "|===\n|a\n|==="]
+)
 def test_a_comment_below_a_caption_hides_nothing_else(comment: str, below: str) -> None:
     text = f"Before.\n\n.Caption\n{comment}\n{below}\n\nAfter.\n"
     hidden = [text[b.start : b.end] for b in read(text) if b.level == HIDDEN]
