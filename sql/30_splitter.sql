@@ -13,6 +13,18 @@ $source$;
 
 comment on function grain._module_text(text) is 'The text of a Python module.';
 
+create or replace function grain._frozen()
+returns void
+language plpython3u
+immutable
+parallel safe
+as $$
+pass
+$$;
+
+comment on function grain._frozen() is
+'Holds the compiled form of the Python modules, which _freeze() writes and _bundle() reads as text: parsed as a program it would be the longest part of a session''s first call.';
+
 create or replace function grain._bundle()
 returns void
 language plpython3u
@@ -26,11 +38,12 @@ import types
 
 NAMES = @bundle_names@
 PACKAGES = {name.rpartition(".")[0] for name in NAMES} - {""}
-FROZEN = {}
 
 
 class Bundle:
     """Finds and loads the modules, each when it is first imported."""
+
+    frozen = {}
 
     @staticmethod
     def find_spec(name, path, target=None):
@@ -53,13 +66,12 @@ class Bundle:
 
     @staticmethod
     def code(name, origin):
-        frozen = FROZEN.get(sys.implementation.cache_tag, {})
-        if name in frozen:
+        if name in Bundle.frozen:
             import binascii
             import marshal
             import zlib
 
-            return marshal.loads(zlib.decompress(binascii.a2b_base64(frozen[name])))
+            return marshal.loads(zlib.decompress(binascii.a2b_base64(Bundle.frozen[name])))
         plan = plpy.prepare("select grain._module_text($1) as text", ["text"])
         return compile(plpy.execute(plan, [name])[0]["text"], origin, "exec")
 
@@ -67,6 +79,13 @@ class Bundle:
 if "@bundle_key@" not in sys.modules:
     package = types.ModuleType("@bundle_key@")
     package.__path__ = []
+    # Lines of "# Python's tag, module, code".
+    for line in plpy.execute(
+        "select prosrc from pg_catalog.pg_proc where oid = 'grain._frozen()'::regprocedure"
+    )[0]["prosrc"].splitlines():
+        if line.startswith("# " + sys.implementation.cache_tag + " "):
+            _, _, module, code = line.split(" ")
+            Bundle.frozen[module] = code
     sys.modules["@bundle_key@"] = package
     sys.meta_path.append(Bundle)
     # Nothing here is garbage: looking for it would cost a third of the time.
@@ -93,15 +112,17 @@ import sys
 import zlib
 
 plan = plpy.prepare("select grain._module_text($1) as text", ["text"])
-frozen = {}
+lines = []
 for name in @bundle_names@:
     text = plpy.execute(plan, [name])[0]["text"]
-    code = compile(text, "grain/" + name + ".py", "exec")
+    # Without docstrings, which nobody reads there.
+    code = compile(text, "grain/" + name + ".py", "exec", optimize=2)
     # Format 2 of marshal has no references, which would differ from one time to the next.
-    frozen[name] = binascii.b2a_base64(zlib.compress(marshal.dumps(code, 2)), newline=False).decode()
-definition = plpy.execute("select pg_get_functiondef('grain._bundle()'::regprocedure) as text")
-line = "FROZEN = " + repr({sys.implementation.cache_tag: frozen})
-plpy.execute(re.sub("(?m)^FROZEN = .*$", lambda match: line, definition[0]["text"], count=1))
+    packed = binascii.b2a_base64(zlib.compress(marshal.dumps(code, 2)), newline=False).decode()
+    lines.append(" ".join(("#", sys.implementation.cache_tag, name, packed)))
+definition = plpy.execute("select pg_get_functiondef('grain._frozen()'::regprocedure) as text")[0]["text"]
+head, quote, _ = re.split(r"(?<=AS )(\$\w*\$)", definition, maxsplit=1)
+plpy.execute("\n".join((head + quote, *lines, "pass", quote)))
 $freeze$;
 
 comment on function grain._freeze() is

@@ -40,7 +40,9 @@ def extension_folder(server_dsn: str) -> Path:
 
 def unfrozen(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """A snapshot with the functions as their files have them."""
-    return [tuple(part and re.sub(r"FROZEN = .*", "", part) for part in row) for row in rows]
+    return [
+        tuple(part and re.sub(r"(?m)^# cpython-.*\n", "", part) for part in row) for row in rows
+    ]
 
 
 def snapshot(connection: Connection) -> list[tuple[str, ...]]:

@@ -126,9 +126,9 @@ def test_modules_are_frozen_for_this_python_and_read_as_text_by_another(
         "select array_agg(content) from grain.chunk(E'# One\n\nA few words.\n\n## Two\n\nMore.')"
     )
     expected = value(db, query)
-    definition = value(db, "select pg_get_functiondef('grain._bundle()'::regprocedure)")
-    assert "FROZEN = {'cpython-3" in definition
-    db.execute(definition.replace("FROZEN = {'cpython-3", "FROZEN = {'cpython-2"))
+    definition = value(db, "select pg_get_functiondef('grain._frozen()'::regprocedure)")
+    assert "\n# cpython-3" in definition
+    db.execute(definition.replace("\n# cpython-3", "\n# cpython-2"))
     assert value(connect(), query) == expected
 
 
