@@ -59,7 +59,12 @@ def grouped(text: str, packer: Packer, parts: Iterable[Part | None]) -> Iterator
         return
     repeated = max(packer.overlap, *[packer.header_units(part.header) for part in fine])
     starts: set[int] = set()
-    for cut in _cuts(text, fine, packer.room - repeated):
+    units = [part.units for part in fine]
+    for at, part in enumerate(fine[1:]):
+        # There is room for a header already; it never stands alone, as the rows below repeat it.
+        if part.header == (fine[at].start, fine[at].end) and packer.header_units(part.header):
+            units[at] = 0
+    for cut in _cuts(text, fine, units, packer.room - repeated):
         if cut is None:
             yield None
         else:
@@ -68,9 +73,9 @@ def grouped(text: str, packer: Packer, parts: Iterable[Part | None]) -> Iterator
         yield part._replace(level=part.level | GROUP) if index in starts else part
 
 
-def _cuts(text: str, parts: list[Part], capacity: int) -> Iterator[int | None]:
+def _cuts(text: str, parts: list[Part], units: list[int], capacity: int) -> Iterator[int | None]:
     """Yield the indexes at which groups begin, in no order, and None as ticks between."""
-    ends = list(accumulate([min(part.units, capacity) for part in parts], initial=0))
+    ends = list(accumulate([min(one, capacity) for one in units], initial=0))
     strengths: list[int] = []
     for at, part in enumerate(parts):
         if at % _MEASURED == 0:
