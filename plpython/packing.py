@@ -37,11 +37,14 @@ _STOPS = re.compile("[.!?…。！？；．｡।॥؟۔።፧။។][.!?…。�
 _FULL_STOP = re.compile("[。！？；．｡।॥؟۔።፧။។]|……")
 _MORE_STOPS = frozenset(".!?…。！？；．｡।॥؟۔።፧။។")
 #: A stop behind one of these, or behind one letter or two with a stop between, does not end a
-#: sentence, nor does one behind a number at the begin of a line, or before a small letter.
+#: sentence, nor does one behind a number at the begin of a line.
 _ABBREVIATIONS = frozenset(
     "Mr Mrs Ms Dr Prof St Sr Jr vs cf al No Nos Fig Figs Eq Eqs Sec Ch Vol pp ca approx Inc Ltd Co "
     "Corp bzw Nr Abb".split()
 )
+#: Before a small letter a stop ends a sentence behind a word or a number of so many characters:
+#: shorter ones are abbreviations of all languages ("incl.", "evtl."), and days ("3. mai").
+_LONG_WORD, _LONG_NUMBER = 5, 3
 _NUMBERED = re.compile(r"(?:^|[\r\n])\s*[0-9]{1,3}\Z")
 #: With the blank lines behind it.
 _LINE_END = re.compile(r"(?:\r\n|\n|\r)(?:[ \t]*(?:\r\n|\n|\r))*")
@@ -351,14 +354,17 @@ class Packer:
         """Whether a stop ends a sentence; following is the character behind the blank behind it."""
         text, stop = self._text, match.start()
         stops = match.group()
-        if not text[match.end()].isspace() or text[stop - 1 : stop].isspace():
+        if not text[match.end()].isspace():
             return _FULL_STOP.search(stops) is not None
+        if text[stop - 1 : stop].isspace():
+            # As French has it, and text of which the words were told apart.
+            return following.isupper() or _FULL_STOP.search(stops) is not None
         if stops[0] != "." or (len(stops) > 1 and stops[1] in _MORE_STOPS):
             return True
-        if following.islower():
-            return False
         before = text[max(start, stop - 12) : stop]
         word = "".join(before.rsplit(None, 1)[-1:]).lstrip("([")
+        if following.islower() and len(word) < (_LONG_NUMBER if word.isdigit() else _LONG_WORD):
+            return False
         if not 0 < len(word) <= 6:
             return True
         if word.isdigit():

@@ -120,6 +120,13 @@ def test_lines_end_with_any_line_end() -> None:
         ("See e.g. Fig. 3 for it. Then turn the page.", "See e.g. Fig. 3 for it."),
         ("It costs 3.50 or more. Then add the taxes.", "It costs 3.50 or more."),
         ("Read a.b.c of x.py first. Then go to y.py.", "Read a.b.c of x.py first."),
+        ("the sale was closed. a gain of 3 was booked.", "the sale was closed."),
+        ("it expires in 2020. a deferred tax was set.", "it expires in 2020."),
+        ("Il est en panne ! Coupez le courant vite.", "Il est en panne !"),
+        ("It is off . The lamp went out before that .", "It is off ."),
+        ("Take 3 or more incl. the spare. Then stop it.", "Take 3 or more incl. the spare."),
+        ("Vi reiste den 12. mai til Oslo. Der var det.", "Vi reiste den 12. mai til Oslo."),
+        ("Is a ? b : c what you want? Then write it so.", "Is a ? b : c what you want?"),
     ],
 )
 def test_a_cut_falls_between_sentences(text: str, first: str) -> None:

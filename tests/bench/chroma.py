@@ -44,17 +44,17 @@ MEASURES = ("r5", "p5", "omega", "iou", "r2k", "r4k")
 #: More chunks than are looked at.
 RANKED = 400
 
-THIRD = {"close": 0.33}
+CLOSED = {"close": 0.3}
 OURS = {
     "window 1000/200 characters": Rule("window", "characters", 1000, 200),
     "token 250/125": Rule("token", "tokens", 250, 125),
     "token 200": Rule("token", "tokens", 200, 0),
     "recursive 200 tokens": Rule("recursive", "tokens", 200, 0),
     "sentence 200 tokens": Rule("sentence", "tokens", 200, 0),
-    "sentence 150 tokens, closed at a third": Rule("sentence", "tokens", 150, 0, "", THIRD),
-    "sentence 600 characters, closed at a third": Rule("sentence", "characters", 600, 0, "", THIRD),
+    "sentence 150 tokens, closed at 0.3": Rule("sentence", "tokens", 150, 0, "", CLOSED),
+    "sentence 620 characters, closed at 0.3": Rule("sentence", "characters", 620, 0, "", CLOSED),
     "semantic 150 tokens": Rule("semantic", "tokens", 150, 0),
-    "semantic 600 characters": Rule("semantic", "characters", 600, 0),
+    "semantic 580 characters": Rule("semantic", "characters", 580, 0),
     "prose 400/60 tokens": Rule("prose", "tokens", 400, 60, "{section}"),
     "prose 600 characters": Rule("prose", "characters", 600, 0, "{section}"),
 }
