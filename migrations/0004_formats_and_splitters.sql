@@ -28,6 +28,6 @@ comment on column grain.rule.options is
 'Further options. ''expand'': how search() widens a hit when the caller does not say; ''min_size'': smaller sections are merged with a neighbour (prose); ''separators'': the ladder (recursive); ''close'': the share of the size from which on a line end closes a chunk (sentence).';
 
 insert into grain.rule (name, splitter, unit, size, overlap, prefix, options, reason) values (
-    'code', 'prose', 'tokens', 400, 0, '{path} {section}', '{"min_size": 40}',
-    'Definitions as their author made them, small ones together; the path and the names around them are found too.'
+    'code', 'prose', 'tokens', 400, 0, '{path} {section}', '{"min_size": 200}',
+    'Definitions as their author made them, those of less than half a chunk together; the path and the names around them are found too.'
 );
