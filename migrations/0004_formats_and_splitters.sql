@@ -29,5 +29,5 @@ comment on column grain.rule.options is
 
 insert into grain.rule (name, splitter, unit, size, overlap, prefix, options, reason) values (
     'code', 'prose', 'tokens', 400, 0, '{path} {section}', '{"min_size": 200}',
-    'Definitions as their author made them, those of less than half a chunk together; the path and the names around them are found too.'
+    'Definitions, those of less than half a chunk together; the path and the names around them are found too.'
 );
