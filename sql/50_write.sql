@@ -223,9 +223,9 @@ begin
             tenant, this_generation, document, p.ordinal, p.section_path, p.section, p.span_start,
             p.span_end, p.first_line, p.last_line, p.lead, p.repeats, p.prefix, p.content,
             p.token_count, p.content_hash,
-            setweight(
-                to_tsvector(configuration, concat_ws(' ', title, array_to_string(p.section_path, ' '))), 'A'
-            ) || to_tsvector(configuration, p.content)
+            grain._lexemes(
+                configuration, concat_ws(' ', title, array_to_string(p.section_path, ' ')), p.content
+            )
         from piece as p
         on conflict on constraint chunk_pkey do update
         set

@@ -23,7 +23,7 @@ begin
         select string_agg(
             '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''', ' | '
         )::tsquery
-        from unnest(tsvector_to_array(to_tsvector(configuration, query))) as lexeme
+        from unnest(tsvector_to_array(to_tsvector(configuration, grain._words(query)))) as lexeme
     );
 end;
 $$;
