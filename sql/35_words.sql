@@ -30,4 +30,4 @@ return setweight(to_tsvector(configuration, coalesce(grain._words(head), '')), '
 || to_tsvector(configuration, coalesce(grain._words(content), ''));
 
 comment on function grain._lexemes(regconfig, text, text) is
-'What full-text search finds a chunk by: the words of its title and headings, with weight A, and of its text.';
+'What full-text search finds a chunk by: the words of its title and headings, with the label A, and of its text.';

@@ -264,7 +264,7 @@ begin
         from (
             select
                 c.document_id, c.generation_id, c.ordinal, c.content_hash,
-                ts_rank(c.tsv, w.words, 1) as weight
+                ts_rank(array[0.1, 0.1, 0.1, 0.1]::real[], c.tsv, w.words, 1) as weight
             from unnest(word_generation, word_query) as w (generation_id, words)
             inner join grain.chunk as c
                 on c.generation_id = w.generation_id and c.tsv @@ w.words
